@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
 )
 
@@ -22,7 +23,7 @@ func (b Broker) build() Build {
 // BuildOf is the build of a binary; none for "".
 func BuildOf(binary string) (b Build, err error) {
 	if binary != "" {
-		b.SHA256, err = fileSum(binary)
+		b.SHA256, err = cluster.Hash(binary)
 	}
 	return b, err
 }

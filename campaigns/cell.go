@@ -45,15 +45,16 @@ type Cell struct {
 // A Broker is what was under test. Runs on different ones are not compared
 // with each other, but one can be the other's control.
 type Broker struct {
-	Flavor  string
-	Version string
-	Build   string // hash of its binary
-	Profile string
-	Runtime string
-	Nodes   int
-	Differs string // settings that are not the vendor's
-	At      string // endpoints of somebody else's, separated by commas
-	Plant   string // a defect of our own before it, or in it
+	Flavor   string
+	Version  string
+	Build    string // hash of its binary
+	Document string // hash of the document that describes it
+	Profile  string
+	Runtime  string
+	Nodes    int
+	Differs  string // settings that are not the vendor's
+	At       string // endpoints of somebody else's, separated by commas
+	Plant    string // a defect of our own before it, or in it
 }
 
 func (b Broker) String() string {

@@ -133,6 +133,8 @@ func apart(a, b *group) string {
 		return "another version of the broker"
 	case a.broker.Flavor == b.broker.Flavor && a.broker.Build != b.broker.Build:
 		return "another build of the broker"
+	case a.broker.Flavor == b.broker.Flavor && a.broker.Document != b.broker.Document:
+		return "another document of the broker"
 	case a.broker.Flavor == b.broker.Flavor:
 		return "another configuration of the broker"
 	}

@@ -87,7 +87,7 @@ func BrokerOf(c history.ClusterInfo) Broker {
 		build = ""
 	}
 	return Broker{
-		Flavor: c.Flavor, Version: c.Version, Build: build, Profile: c.Profile, Runtime: c.Runtime, Nodes: c.Nodes,
+		Flavor: c.Flavor, Version: c.Version, Build: build, Document: c.Document, Profile: c.Profile, Runtime: c.Runtime, Nodes: c.Nodes,
 		Differs: strings.Join(differs, "; "), At: strings.Join(reports.EndpointsOf(c), ","), Plant: c.Planted,
 	}
 }

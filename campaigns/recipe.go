@@ -94,14 +94,15 @@ func readRecipe(stateDir, dir, given string, broker func(*Recipe) error) (Recipe
 	if r.Start, err = readStart(d); err != nil {
 		return again(err)
 	}
+	if r.Start.Cluster.Document != nil { // which is executed to start the broker, and already to look for it
+		if err := r.checkStranger(stateDir, dir, given); err != nil {
+			return again(err)
+		}
+	}
 	if err := broker(&r); err != nil {
 		return again(err)
 	}
-	seal, err := reports.VerifySeal(dir)
-	if err != nil {
-		return again(fmt.Errorf("%w; what was changed since is not repeated, `rmq-mcp verify` says what it is", err))
-	}
-	if err := r.checkStranger(stateDir, seal, given); err != nil {
+	if err := r.checkStranger(stateDir, dir, given); err != nil {
 		return again(err)
 	}
 	cell, err := Read(dir)
@@ -128,7 +129,11 @@ func readStart(d *reports.RunDir) (start keeper.Start, err error) {
 
 // checkStranger refuses a run of another key than this state directory's if it names
 // something of this machine. Its author must not choose the things that we act on.
-func (r *Recipe) checkStranger(stateDir string, seal *reports.Seal, given string) error {
+func (r *Recipe) checkStranger(stateDir, dir, given string) error {
+	seal, err := reports.VerifySeal(dir)
+	if err != nil {
+		return fmt.Errorf("%w; what was changed since is not repeated, `rmq-mcp verify` says what it is", err)
+	}
 	own, err := reports.PublicKey(stateDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -161,6 +166,8 @@ func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
 		return "the runtime " + c.Runtime, byHand + " --runtime " + c.Runtime + "`", nil
 	case c.Image != "" && !cluster.VendorsImage(c):
 		return fmt.Sprintf("image %q", c.Image), byHand + " --runtime docker --image IMAGE`", nil
+	case c.Document != nil || c.Broker != "":
+		return "the document of a broker", byHand + " --broker FILE`", nil
 	case c.Binary != "" && !c.Imaged() && given == "":
 		return fmt.Sprintf("binary %q", c.Binary), "name yours by --binary", nil
 	}

@@ -121,6 +121,18 @@ func TestRecipeOfAStranger(t *testing.T) {
 		{"process", func() cluster.Config { c := external; c.PIDs = []int{4711}; return c }, library.Text, "", "4711"},
 		{"image", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Runtime: "docker", Image: "evil/x"} }, library.Text, "", "evil/x"},
 		{"pods", func() cluster.Config { return cluster.Config{Flavor: "reference", Runtime: "kubernetes"} }, library.Text, "", "the runtime kubernetes"},
+		{"document", func() cluster.Config {
+			file := filepath.Join(t.TempDir(), "broker.yaml")
+			text := "name: evil\nprogram: " + binary + "\nprotocols: [mqtt3]\nports: {mqtt: 1883}\ncommand: [evil]\npromises: {protocol: x}\n"
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, err := cluster.Config{Broker: file}.Load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}, library.Text, "", "the document of a broker"},
 		{"binary", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Binary: binary} }, library.Text, "", binary},
 		{"binary given", func() cluster.Config { return cluster.Config{Flavor: "mosquitto", Binary: binary} }, library.Text, binary, ""},
 		{"binary of a fault", func() cluster.Config { return cluster.Config{Flavor: "reference"} }, upgrade, "", "/evil/broker"},

@@ -122,6 +122,7 @@ func commandFor(start keeper.Start, file string, arms []string) string {
 			words = append(words, "--"+name, value)
 		}
 	}
+	flag("broker", c.Broker)
 	flag("broker-version", c.Version)
 	flag("broker-sha256", c.VersionSHA256)
 	flag("binary", c.Binary)

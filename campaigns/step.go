@@ -16,8 +16,9 @@ import (
 // crash, so it is no control for a fault that kills. ControlFlavor returns ""
 // if there is no control.
 func ControlFlavor(flavor, protocol string, crashes bool) string {
+	same := cluster.FlavorNamed(flavor).SameAs
 	for _, f := range cluster.Flavors() {
-		if f.Name != flavor && slices.Contains(f.Control, protocol) && !(crashes && f.Forgets) {
+		if f.Name != flavor && f.Name != same && slices.Contains(f.Control, protocol) && !(crashes && f.Forgets) {
 			return f.Name
 		}
 	}
@@ -60,8 +61,12 @@ func (a ask) step(why string) reports.Step {
 		command += " --endpoint " + strings.Join(a.endpoints, " --endpoint ")
 		config, flavor = config+fmt.Sprintf(",endpoints:[\"%s\"]", strings.Join(a.endpoints, `","`)), ""
 	}
+	asks := "flavor"
+	if flavor != "" {
+		asks, flavor = cluster.FlavorNamed(flavor).Flag()
+	}
 	for _, flag := range []struct{ name, value string }{
-		{"flavor", flavor}, {"sdk", a.sdk}, {"protocol", a.protocol}, {"transport", a.transport}, {"arm", a.arm}, {"seed", fmt.Sprint(a.seed)}, {"tier", a.tier},
+		{asks, flavor}, {"sdk", a.sdk}, {"protocol", a.protocol}, {"transport", a.transport}, {"arm", a.arm}, {"seed", fmt.Sprint(a.seed)}, {"tier", a.tier},
 	} {
 		if flag.value != "" && flag.value != "tcp" {
 			command += fmt.Sprintf(" --%s %s", flag.name, flag.value)

@@ -36,7 +36,7 @@ func adoptProcess(pid int, endpoint string) (*process, error) {
 	}
 	if err := listens(pid, endpoint); err != nil {
 		unix.Close(fd)
-		return nil, err
+		return nil, fmt.Errorf("%w, so it may be another program; name the pid of the broker (ss -ltnp), or the container of a broker behind a proxy", err)
 	}
 	go func() {
 		defer close(p.gone)
@@ -78,7 +78,7 @@ func listens(pid int, endpoint string) error {
 		}
 	}
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return fmt.Errorf("process %d (%s) does not listen at %s, so it may be another program; name the pid of the broker (ss -ltnp), or the container of a broker behind a proxy", pid, strings.TrimSpace(string(name)), endpoint)
+	return fmt.Errorf("process %d (%s) does not listen at %s", pid, strings.TrimSpace(string(name)), endpoint)
 }
 
 // bootID tells this boot of the machine from others, in which a pid with the

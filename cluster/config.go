@@ -8,6 +8,8 @@ import "github.com/robustmq/rmq-mcp/internal/secret"
 // defaults.
 type Config struct {
 	Flavor        string         `json:"flavor,omitempty"`         // a name of [Flavors]
+	Broker        string         `json:"broker,omitempty"`         // path of the document that describes the broker; see [Config.Load]
+	Document      *Document      `json:"document,omitempty"`       // what was read from it
 	Runtime       string         `json:"runtime,omitempty"`        // a name of [Runtimes]; process by default
 	Image         string         `json:"image,omitempty"`          // docker, kubernetes: what the nodes are made of
 	Version       string         `json:"version,omitempty"`        // robustmq: v0.4.11; downloaded, or the tag of the vendor's image

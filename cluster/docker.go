@@ -39,7 +39,7 @@ func checkRuntime(c *Config) error {
 		return fmt.Errorf("runtime %s starts brokers, and those of flavor external run already; leave runtime out, and name their containers in containers", r.Name)
 	case !r.Images && c.Image != "":
 		return fmt.Errorf("image %s is for the runtimes docker and kubernetes; set runtime, or leave image out", c.Image)
-	case c.Version != "" && !FlavorNamed(c.Flavor).Versions:
+	case c.Version != "" && !c.flavor().Versions:
 		return fmt.Errorf("version is for the flavor %s; %s has no versions to choose from", strings.Join(FlavorNames(Versioned), " or "), c.Flavor)
 	case c.Version != "" && !versionForm.MatchString(c.Version):
 		return fmt.Errorf("version %q is not like v0.4.11", c.Version)
@@ -56,13 +56,13 @@ func checkImage(c *Config) error {
 			return fmt.Errorf("arm %s: %w: nothing is mounted or loaded beside a broker that an image is made of; use runtime process", arm, ErrUnsupported)
 		}
 	}
-	if fill := FlavorNamed(c.Flavor).image; fill != nil {
+	if fill := c.flavor().image; fill != nil {
 		return fill(c)
 	}
 	if c.Image == "" {
 		return fmt.Errorf("%s needs an image in runtime %s; set image", c.Flavor, c.Runtime)
 	}
-	c.Binary = cmp.Or(c.Binary, c.Flavor)
+	c.Binary = cmp.Or(c.Binary, c.flavor().Program)
 	return nil
 }
 
@@ -164,14 +164,14 @@ func (d *dock) labels() map[string]string {
 // put gives every node its container, which is made when it is started.
 func (d *dock) put(p *plan) {
 	for i, n := range p.nodes {
-		argv := n.argv
-		if FlavorNamed(d.opts.Config.Flavor).Embedded {
-			argv = append([]string{docker.SelfPath}, argv[1:]...)
-		}
 		n.launcher = &box{log: n.log, make: func(ctx context.Context) (*docker.Container, error) {
+			argv := n.command()
+			if FlavorNamed(d.opts.Config.Flavor).Embedded {
+				argv = append([]string{docker.SelfPath}, argv[1:]...)
+			}
 			return d.engine.Create(ctx, docker.Spec{
 				Name: d.name(n.name), Run: d.opts.Run, Node: n.name, Labels: d.labels(), Image: d.made.ID,
-				Entrypoint: argv, Dir: n.dir, User: userOf(), Network: d.held[i].Join(),
+				Entrypoint: argv, Env: n.env, Dir: n.dir, User: userOf(), Network: d.held[i].Join(),
 				Binds: []docker.Bind{{From: d.dir(), To: d.dir()}},
 			})
 		}}

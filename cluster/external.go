@@ -23,7 +23,7 @@ func externalFlavor() Flavor {
 		SDKs:    map[string]string{contract.MQ9: "rust/async-nats"},
 		About:   "external brokers; faults on those whose container or pid the envelope allows",
 		Queue:   queueOf,
-		Foreign: true, OwnSize: true,
+		Foreign: true, OwnSize: true, Leaderless: true,
 		broker: external{},
 	}
 }

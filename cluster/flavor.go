@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,14 +40,20 @@ type Flavor struct {
 	Control   []string          // protocols in which it tells a broker's fault from ours: it is well known, and not the broker that this project tests
 	Pace      Pace
 
-	Foreign   bool   // somebody else runs its brokers, and nothing more is known of them
-	Embedded  bool   // it is part of this program, and changes with it
-	OwnSize   bool   // its number of nodes cannot be chosen
-	Versions  bool   // released versions can be downloaded
-	BinaryEnv string // variable of the environment that names its program; "" for none
-	Program   string // its program, as the host's packages install it; "" for none
-	Install   string // how a person gets it
-	Images    string // where its vendor publishes images, a tag per version; "" for nowhere
+	Foreign    bool              // somebody else runs its brokers, and nothing more is known of them
+	Embedded   bool              // it is part of this program, and changes with it
+	OwnSize    bool              // its number of nodes cannot be chosen
+	Most       int               // nodes that a cluster can have; 0: as many as there may be
+	SameAs     string            // the name of another flavor that is the same broker; "" for none
+	Leaderless bool              // several nodes do not say which of them leads
+	Versions   bool              // released versions can be downloaded
+	BinaryEnv  string            // variable of the environment that names its program; "" for none
+	Program    string            // its program, as the host's packages install it; "" for none
+	Unsaid     map[string]string // things of [history.ClusterInfo.Lacks] that are not known of it, and why
+	Install    string            // how a person gets it
+	Images     string            // where its vendor publishes images, a tag per version; "" for nowhere
+
+	Document *Document // its description; nil if this program has code for it
 
 	image  func(*Config) error // fills in what docker needs; nil: an image must be named
 	broker flavor
@@ -62,9 +69,19 @@ type Pace struct {
 	RecoveryS float64 // at most, until every node serves
 }
 
-// Flavors are the brokers that can be used.
+// Flavors are the brokers that can be used: the program's own, and those of the documents
+// read by this process.
 func Flavors() []Flavor {
-	return []Flavor{referenceFlavor(), robustmqFlavor(), mosquittoFlavor(), externalFlavor()}
+	all := builtin()
+	own := len(all)
+	described.Range(func(_, f any) bool { all = append(all, f.(Flavor)); return true })
+	slices.SortFunc(all[own:], func(a, b Flavor) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// builtin are the flavors that come with the program.
+func builtin() []Flavor {
+	return slices.Concat([]Flavor{referenceFlavor(), robustmqFlavor(), mosquittoFlavor(), externalFlavor()}, shipped())
 }
 
 // FlavorNamed returns the flavor of that name; "" is the default. The zero Flavor with
@@ -79,6 +96,22 @@ func FlavorNamed(name string) Flavor {
 		}
 	}
 	return Flavor{Name: name, Title: name, Protocols: contract.Protocols()}
+}
+
+// Flag is the flag of a command that asks for the flavor, and its value.
+func (f Flavor) Flag() (name, value string) {
+	if f.Document != nil && f.Document.file != "" {
+		return "broker", filepath.Base(f.Document.file)
+	}
+	return "flavor", f.Name
+}
+
+// flavor is that of a configuration, as its own document describes it if it has one.
+func (c Config) flavor() Flavor {
+	if c.Document != nil && c.Document.Name != "" {
+		return c.Document.flavor()
+	}
+	return FlavorNamed(c.Flavor)
 }
 
 // ForeignBroker reports whether a broker is external. Its flavor is the first word.
@@ -162,7 +195,11 @@ type plan struct {
 // named is a configuration's flavor, with the profile filled in and the settings
 // as what they are.
 func named(config Config) (flavor, Config, error) {
-	known := FlavorNamed(config.Flavor)
+	config, err := config.Load()
+	if err != nil {
+		return nil, config, err
+	}
+	known := config.flavor()
 	config.Flavor = known.Name
 	f := known.broker
 	if f == nil {
@@ -174,7 +211,6 @@ func named(config Config) (flavor, Config, error) {
 	if config.Profile != ProfileTested && config.Profile != ProfileAsShipped {
 		return nil, config, fmt.Errorf("no profile %q; choose %s or %s", config.Profile, ProfileTested, ProfileAsShipped)
 	}
-	var err error
 	config.Settings, err = f.settings().typed(config.Flavor, config.Settings)
 	return f, config, err
 }
@@ -209,16 +245,23 @@ func check(config Config) (flavor, Config, error) {
 	return f, config, err
 }
 
-// usualNodes are those of a cluster of which nobody says how many.
-const usualNodes = 3
+// Sizes of clusters: by default, and at most.
+const (
+	usualNodes = 3
+	mostNodes  = 5
+)
 
 // Size returns how many nodes a cluster has. Without a number of its own that is what its
 // scenario says, 0 for nothing.
 func (c Config) Size(scenario int) int {
-	if FlavorNamed(c.Flavor).OwnSize {
+	f := c.flavor()
+	switch {
+	case f.OwnSize:
 		return max(len(c.Endpoints), 1)
+	case c.Nodes > 0 || f.Most == 0:
+		return cmp.Or(c.Nodes, scenario, usualNodes)
 	}
-	return cmp.Or(c.Nodes, scenario, usualNodes)
+	return min(cmp.Or(scenario, usualNodes), f.Most)
 }
 
 // checkNodes fills in the number of nodes.

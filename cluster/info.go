@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -10,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/shirou/gopsutil/v3/host"
 	"github.com/shirou/gopsutil/v3/mem"
+	"golang.org/x/mod/sumdb/dirhash"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -30,7 +33,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
 		Queue:     c.plan.queue,
-		QueueTold: opts.Config.QueueLimit > 0,
+		QueueTold: opts.Config.QueueLimit > 0 || opts.Config.flavor().Document != nil, // they do not say what a full queue drops
 		InFlight:  c.plan.inFlight,
 		SessionS:  c.plan.session.Seconds(),
 		WaitS:     c.plan.wait.Seconds(),
@@ -39,6 +42,9 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 	}
 	if files, _ := shareFiles(); files != "" && !opts.Config.Foreign() && !opts.Config.Imaged() { // which inherit it
 		info.Host["open_files"] = files
+	}
+	if d := opts.Config.flavor().Document; d != nil {
+		info.Document = d.SHA()
 	}
 	if ref, hash := c.runtime.image(); ref != "" {
 		info.Image, info.BinarySHA = ref, cmp.Or(sum, hash)
@@ -62,6 +68,7 @@ func (c Config) Lacks() map[string]string {
 	if c.Imaged() {
 		lacks[history.LacksResources] = "the connections of a process in a container are not to be seen here"
 	}
+	maps.Copy(lacks, c.flavor().Unsaid)
 	if c.Foreign() {
 		maps.Copy(lacks, lacksOf(c))
 	}
@@ -93,23 +100,47 @@ func hostFacts() map[string]string {
 	return facts
 }
 
-// hashLater hashes a file, hundreds of megabytes for some brokers, while the
-// nodes start. It answers "" for one that cannot be read.
+// hashLater hashes a program, hundreds of megabytes for some brokers, while the nodes
+// start. It answers "" for one that cannot be read.
 func hashLater(path string) <-chan string {
 	sum := make(chan string, 1)
 	go func() {
 		defer close(sum)
-		f, err := os.Open(path)
-		if err != nil {
-			return
-		}
-		defer f.Close()
-		h := sha256.New()
-		if _, err := io.Copy(h, f); err == nil {
-			sum <- hex.EncodeToString(h.Sum(nil))
+		if text, err := Hash(path); err == nil {
+			sum <- text
 		}
 	}()
 	return sum
+}
+
+// Hash is the SHA-256 of a broker's program, in hexadecimal digits: of its file, or of all
+// files of a directory.
+func Hash(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return hashDir(path)
+	}
+	return hashFile(path)
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// hashDir is the h1 hash of a Go module, in hexadecimal digits.
+func hashDir(path string) (string, error) {
+	text, err := dirhash.HashDir(path, "", dirhash.Hash1)
+	if err != nil {
+		return "", err
+	}
+	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "h1:"))
+	return hex.EncodeToString(sum), err
 }
 
 // absolute is a path below the experiment's directory that means the same to a

@@ -44,16 +44,15 @@ func (n *Node) Launch(binary string, settings map[string]any) error {
 	if err := n.Launchable(binary, settings); err != nil {
 		return err
 	}
-	_, config, err := named(Config{Flavor: n.flavor, Settings: settings})
+	config := n.like
+	config.Settings = settings
+	_, config, err := named(config)
 	if err == nil {
-		err = n.setup(config.Settings)
+		err = n.setup(binary, config.Settings)
 	}
 	if err != nil {
 		return fmt.Errorf("configure %s: %w", n.name, err)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.binary = binary
 	return nil
 }
 
@@ -62,7 +61,9 @@ func (n *Node) Launchable(binary string, settings map[string]any) error {
 	if n.setup == nil {
 		return fmt.Errorf("start %s otherwise: %w", n.name, ErrUnsupported)
 	}
-	if err := CheckFits(Config{Flavor: n.flavor, Settings: settings}); err != nil {
+	config := n.like
+	config.Settings = settings
+	if err := CheckFits(config); err != nil {
 		return fmt.Errorf("configure %s: %w", n.name, err)
 	}
 	if binary == "" {
@@ -71,7 +72,11 @@ func (n *Node) Launchable(binary string, settings map[string]any) error {
 	if err := n.launcher.beside(otherBinary); err != nil {
 		return fmt.Errorf("start %s from another binary: %w", n.name, err)
 	}
-	if err := executable(binary); err != nil {
+	fits := executable
+	if n.like.flavor().Document != nil { // its command may hand it to an interpreter
+		fits = isThere
+	}
+	if err := fits(binary); err != nil {
 		return fmt.Errorf("start %s from another binary: %w", n.name, err)
 	}
 	return nil
@@ -81,30 +86,38 @@ func (n *Node) Launchable(binary string, settings map[string]any) error {
 // of this system.
 func (n *Node) Mechanism(want string) string { return n.launcher.mechanism(want) }
 
-// executable says why a file cannot be run.
-func executable(path string) error {
+// isThere says why a path leads nowhere.
+func isThere(path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("%s is not an absolute path", path)
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	_, err := os.Stat(path)
+	return err
+}
+
+// executable says why a file cannot be run.
+func executable(path string) error {
+	if err := isThere(path); err != nil {
 		return err
-	case info.IsDir() || info.Mode()&0o111 == 0:
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 		return fmt.Errorf("%s cannot be executed", path)
 	}
 	return nil
 }
 
-// command is its command line.
-func (n *Node) command() []string {
-	argv := slices.Clone(n.argv)
+// from has the node started from a binary from the next time on.
+func (n *Node) from(binary string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.binary != "" {
-		argv[0] = n.binary
-	}
-	return argv
+	n.argv = append([]string{binary}, n.argv[1:]...)
+}
+
+// command is its command line.
+func (n *Node) command() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.argv)
 }
 
 // Wiped is how many files Wipe has removed so far.

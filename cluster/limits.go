@@ -9,7 +9,7 @@ const usualQueue = 1000
 // session, or are taken to keep where nobody knows; 0: no limit. The configuration is
 // one that [Check] takes.
 func QueueLimit(config Config) int {
-	if limit := FlavorNamed(config.Flavor).Queue; limit != nil {
+	if limit := config.flavor().Queue; limit != nil {
 		return limit(config)
 	}
 	return 0

@@ -22,6 +22,8 @@ func TestMain(m *testing.M) {
 	switch os.Args[1] {
 	case "node":
 		err = embedded.Main(context.Background(), os.Args[2:], os.Stdout)
+	case "version":
+		fmt.Println("version 1.2.3")
 	case "disk":
 		err = disk.Main(context.Background(), os.Args[2:], os.Stdin, os.Stdout)
 	case "diskprobe":

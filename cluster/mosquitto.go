@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -129,8 +130,11 @@ func (m mosquitto) plan(opts Options) (*plan, error) {
 	p.queue = mosquittoQueue(config)
 	p.inFlight, _ = config["max_inflight_messages"].(int)
 	differs(p.differs, p.config, m.settings().vendors())
-	n.setup = func(settings map[string]any) error { return m.write(conf, n, certs, merged(p.config, settings)) }
-	return p, n.setup(nil)
+	n.setup = func(binary string, settings map[string]any) error {
+		n.from(cmp.Or(binary, p.binary))
+		return m.write(conf, n, certs, merged(p.config, settings))
+	}
+	return p, n.setup("", nil)
 }
 
 // mosquittoQueue is how many messages of QoS 1 and 2 it keeps for a session that is

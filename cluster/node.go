@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -31,21 +32,23 @@ type Node struct {
 	pass   string
 
 	argv         []string
-	data         string       // directory of all that it stores; "" where that is not known
-	wiped        atomic.Int64 // files that were
-	flavor       string
-	setup        func(settings map[string]any) error              // writes its configuration with these settings beside the cluster's
-	ask          func(context.Context) (map[string]string, error) // see Ask
-	dir          string                                           // working directory
-	log          string                                           // file
-	guarded      bool                                             // the process ends when its standard input does
-	launcher     launcher                                         // the runtime's
-	provoke      func(context.Context) error                      // has it write a line to its log; nil: a new client does
-	clock        *nodeClock                                       // what stands between it and its clock; nil: nothing was armed
-	program      string                                           // that argv should start; "" if that is not asked
-	foreign      bool                                             // somebody else's: faults act on it, nothing else does
-	theirs       map[string]any                                   // see Foreign
-	immortal     string                                           // why it cannot be killed
+	env          []string                                           // beside that of every broker
+	data         string                                             // directory of all that it stores; "" where that is not known
+	wiped        atomic.Int64                                       // files that were
+	like         Config                                             // its flavor, and the document of that
+	setup        func(binary string, settings map[string]any) error // has it started from a binary, "" is the cluster's, with these settings beside the cluster's
+	ask          func(context.Context) (map[string]string, error)   // see Ask
+	dir          string                                             // of its configuration
+	folder       string                                             // working directory; "" is dir
+	log          string                                             // file
+	guarded      bool                                               // the process ends when its standard input does
+	launcher     launcher                                           // the runtime's
+	provoke      func(context.Context) error                        // has it write a line to its log; nil: a new client does
+	clock        *nodeClock                                         // what stands between it and its clock; nil: nothing was armed
+	program      string                                             // that argv should start; "" if that is not asked
+	foreign      bool                                               // somebody else's: faults act on it, nothing else does
+	theirs       map[string]any                                     // see Foreign
+	immortal     string                                             // why it cannot be killed
 	restartBound time.Duration
 	stopBound    time.Duration
 	ready        func(context.Context) error
@@ -53,7 +56,6 @@ type Node struct {
 	setting   sync.Mutex // one change of state at a time
 	mu        sync.Mutex
 	version   string
-	binary    string               // in place of argv's; "" is that
 	proc      instance             // nil before the first start
 	condemned instance             // the last that we set out to end
 	disk      *Disk                // nil where it was not armed
@@ -182,7 +184,7 @@ func (n *Node) run(context.Context) (instance, error) {
 	defer log.Close()
 	argv := n.command()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = n.dir, append(environ.Bare(), n.clock.environment()...)
+	cmd.Dir, cmd.Env = cmp.Or(n.folder, n.dir), slices.Concat(environ.Bare(), n.env, n.clock.environment())
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := startProcess(n.host, cmd, n.guarded)
 	if err != nil {
@@ -190,6 +192,11 @@ func (n *Node) run(context.Context) (instance, error) {
 	}
 	return p, nil
 }
+
+// hopeless is an error of a node that will never serve.
+type hopeless struct{ error }
+
+func (e hopeless) Unwrap() error { return e.error }
 
 // unserved is the error of a process that was started in order and does not
 // serve: the broker's doing.
@@ -212,6 +219,9 @@ func (n *Node) await(ctx context.Context, ready func(context.Context) error) err
 		if err == nil {
 			n.clock.forget(n.PID())
 			return nil
+		}
+		if h := (hopeless{}); errors.As(err, &h) {
+			return err
 		}
 		select {
 		case <-gone:

@@ -21,7 +21,7 @@ func newNode(opts Options, host Host, ports map[string]int) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{name: host.Name(), flavor: opts.Config.Flavor, host: host, ports: ports, dir: dir, log: log, launcher: processes{}}
+	n := &Node{name: host.Name(), like: Config{Flavor: opts.Config.Flavor, Document: opts.Config.Document}, host: host, ports: ports, dir: dir, log: log, launcher: processes{}}
 	n.mqtt = net.JoinHostPort(host.Address(), strconv.Itoa(ports["mqtt"]))
 	if port, ok := ports["http"]; ok {
 		n.http = net.JoinHostPort(host.Address(), strconv.Itoa(port))

@@ -56,7 +56,7 @@ type reference struct{}
 const referenceAckWaitMS = 5000
 
 func (r reference) check(config Config) (Config, error) {
-	if err := checkNodes(&config, 5); err != nil {
+	if err := checkNodes(&config, mostNodes); err != nil {
 		return config, err
 	}
 	if config.Binary != "" {
@@ -101,9 +101,12 @@ func (r reference) plan(opts Options) (*plan, error) {
 			configs[i].Routes = routes
 		}
 		configs[i].Cert, configs[i].Key = certs.Cert, certs.Key
-		n.setup = func(settings map[string]any) error { return r.write(n, configs[i], settings) }
+		n.setup = func(binary string, settings map[string]any) error {
+			n.from(cmp.Or(binary, opts.Self[0]))
+			return r.write(n, configs[i], settings)
+		}
 		n.ask = func(ctx context.Context) (map[string]string, error) { return r.ask(ctx, n) }
-		if err := n.setup(nil); err != nil {
+		if err := n.setup("", nil); err != nil {
 			return nil, err
 		}
 	}
@@ -176,7 +179,7 @@ func (reference) shared(config Config) (embedded.Config, error) {
 }
 
 func (r reference) effective(config Config) (map[string]any, error) {
-	if err := checkNodes(&config, 5); err != nil {
+	if err := checkNodes(&config, mostNodes); err != nil {
 		return nil, err
 	}
 	c, err := r.shared(config)

@@ -57,7 +57,7 @@ const (
 )
 
 func (r robustmq) check(config Config) (Config, error) {
-	if err := checkNodes(&config, 5); err != nil {
+	if err := checkNodes(&config, mostNodes); err != nil {
 		return config, err
 	}
 	if !config.Imaged() {
@@ -97,10 +97,11 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 	}
 	for i, n := range p.nodes {
 		n.ask = func(ctx context.Context) (map[string]string, error) { return r.ask(ctx, n) }
-		n.setup = func(settings map[string]any) error {
+		n.setup = func(binary string, settings map[string]any) error {
+			n.from(cmp.Or(binary, opts.Config.Binary))
 			return writeRobustmq(n, i+1, peers, certs, merged(p.config, settings))
 		}
-		if err := n.setup(nil); err != nil {
+		if err := n.setup("", nil); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +111,7 @@ func (r robustmq) plan(opts Options) (*plan, error) {
 // effective is the vendor's cluster configuration with what the profile and
 // the settings change, by dotted key.
 func (r robustmq) effective(config Config) (map[string]any, error) {
-	if err := checkNodes(&config, 5); err != nil {
+	if err := checkNodes(&config, mostNodes); err != nil {
 		return nil, err
 	}
 	keys := r.settings().vendors()

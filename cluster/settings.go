@@ -47,7 +47,7 @@ func CheckFits(config Config) error {
 	if err := checkLogin(config); err != nil || config.Flavor == "" {
 		return err
 	}
-	_, _, err := named(Config{Flavor: config.Flavor, Settings: config.Settings})
+	_, _, err := named(Config{Flavor: config.Flavor, Document: config.Document, Settings: config.Settings})
 	return err
 }
 

@@ -60,7 +60,7 @@ func Look(ctx context.Context, self []string) Preflight {
 	for _, f := range cluster.Flavors() {
 		a := found(f)
 		p.Flavors = append(p.Flavors, a)
-		if f.BinaryEnv+f.Program != "" {
+		if f.BinaryEnv+f.Program != "" && f.Document == nil {
 			p.Abilities = append(p.Abilities, a)
 		}
 	}
@@ -142,7 +142,7 @@ func namespaces(isolation, why string) Ability {
 // found says whether a flavor's program is here.
 func found(f cluster.Flavor) Ability {
 	switch {
-	case f.Program != "":
+	case f.Program != "" && os.Getenv(f.BinaryEnv) == "":
 		a := program(f.Program, f.Install)
 		a.Name = f.Name
 		return a
@@ -155,7 +155,11 @@ func found(f cluster.Flavor) Ability {
 		a.Detail = f.BinaryEnv + " is not set"
 		return a
 	}
-	if _, err := exec.LookPath(path); err != nil {
+	_, err := exec.LookPath(path)
+	if f.Document != nil { // the command may hand it to an interpreter
+		_, err = os.Stat(path)
+	}
+	if err != nil {
 		a.Detail = f.BinaryEnv + ": " + err.Error()
 		return a
 	}

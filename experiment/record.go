@@ -55,6 +55,11 @@ func (r *record) open(s *spec, watch func(history.Event), fill func(*keeper.Prog
 			return fmt.Errorf("keep the scenario's text: %w", err)
 		}
 	}
+	if d := s.start.Cluster.Document; d != nil {
+		if err := os.WriteFile(filepath.Join(r.evidence(), reports.DocumentFile), []byte(d.Text()), 0o644); err != nil {
+			return fmt.Errorf("keep the document of the broker: %w", err)
+		}
+	}
 	if err := s.keep(r.evidence()); err != nil {
 		return err
 	}

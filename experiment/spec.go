@@ -59,6 +59,10 @@ func newSpec(version string, start keeper.Start) (*spec, error) {
 // checked takes from the scenario what a start leaves out. The error says what does not
 // fit together, as far as that can be told before the broker is there.
 func checked(start keeper.Start) (*spec, error) {
+	var err error
+	if start.Cluster, err = start.Cluster.Load(); err != nil {
+		return nil, err
+	}
 	s := &spec{start: start}
 	if start.Scenario != "" {
 		if err := s.fromScenario(start); err != nil {
@@ -92,7 +96,7 @@ func (s *spec) fromScenario(start keeper.Start) (err error) {
 		c.Flavor = s.scenario.Cluster.Flavor
 	}
 	if c.Nodes == 0 && !cluster.FlavorNamed(c.Flavor).OwnSize {
-		c.Nodes = s.scenario.Cluster.Nodes
+		c.Nodes = min(s.scenario.Cluster.Nodes, c.Size(s.scenario.Cluster.Nodes))
 	}
 	s.leaveOut()
 	s.leaderless()
@@ -157,10 +161,10 @@ func (s *spec) leaveOut() {
 	}
 }
 
-// leaderless has faults of a leader or a follower act on any node where several brokers
-// that somebody else runs do not say who leads.
+// leaderless has faults of a leader or a follower act on any node where several brokers do
+// not say who leads.
 func (s *spec) leaderless() {
-	if c := s.start.Cluster; c.Foreign() && len(c.Endpoints) > 1 && !s.start.NoFaults {
+	if c := s.start.Cluster; cluster.FlavorNamed(c.Flavor).Leaderless && c.Size(0) > 1 && !s.start.NoFaults {
 		s.led, s.scenario = s.scenario.Led(), s.scenario.Leaderless()
 	}
 }

@@ -62,17 +62,18 @@ type ClusterInfo struct {
 	Version   string            `json:"version"`
 	Binary    string            `json:"binary,omitempty"` // file name
 	BinarySHA string            `json:"binary_sha256,omitempty"`
-	Profile   string            `json:"profile"`               // tested, as-shipped
-	Config    map[string]any    `json:"config"`                // effective configuration
-	Differs   map[string]string `json:"differs_from_vendor"`   // key → "vendor's → ours"
-	Promises  []string          `json:"promises"`              // claims the vendor makes for this flavor and configuration
-	Queue     int               `json:"queue_limit,omitempty"` // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; [UnknownQueue]; with lacks.limits what many brokers keep
-	QueueTold bool              `json:"queue_told,omitempty"`  // its operator said so of an external broker
-	InFlight  int               `json:"in_flight,omitempty"`   // messages of QoS 1 and 2 that a node has on their way to a client at most, by its settings; 0: not known
-	SessionS  float64           `json:"session_s,omitempty"`   // how long a node keeps the session of an absent MQTT 3.1.1 client, by its settings; 0: for ever; with lacks.limits not known
-	WaitS     float64           `json:"wait_s,omitempty"`      // how long a message waits for an absent MQTT client, by the settings; likewise
-	Lacks     map[string]string `json:"lacks,omitempty"`       // the things it lacks (words.go), and why
-	Host      map[string]string `json:"host"`                  // kernel, cores, memory
+	Document  string            `json:"document_sha256,omitempty"` // of the document that describes the broker
+	Profile   string            `json:"profile"`                   // tested, as-shipped
+	Config    map[string]any    `json:"config"`                    // effective configuration
+	Differs   map[string]string `json:"differs_from_vendor"`       // key → "vendor's → ours"
+	Promises  []string          `json:"promises"`                  // claims the vendor makes for this flavor and configuration
+	Queue     int               `json:"queue_limit,omitempty"`     // messages of QoS 1 and 2 that a node keeps for a session; 0: no limit; [UnknownQueue]; with lacks.limits what many brokers keep
+	QueueTold bool              `json:"queue_told,omitempty"`      // its operator or its document said so, and nothing of what is dropped when it is full
+	InFlight  int               `json:"in_flight,omitempty"`       // messages of QoS 1 and 2 that a node has on their way to a client at most, by its settings; 0: not known
+	SessionS  float64           `json:"session_s,omitempty"`       // how long a node keeps the session of an absent MQTT 3.1.1 client, by its settings; 0: for ever; with lacks.limits not known
+	WaitS     float64           `json:"wait_s,omitempty"`          // how long a message waits for an absent MQTT client, by the settings; likewise
+	Lacks     map[string]string `json:"lacks,omitempty"`           // the things it lacks (words.go), and why
+	Host      map[string]string `json:"host"`                      // kernel, cores, memory
 }
 
 // A PlannedFault is one fault that the scenario's schedule requires.

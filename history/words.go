@@ -130,6 +130,14 @@ const (
 	PromiseMailboxes  = "mailboxes"  // all of mq9
 )
 
+// Promises are all of them.
+func Promises() []string {
+	return []string{
+		PromiseProtocol, PromiseDurability, PromiseSessions, PromiseRetained, PromiseProgress, PromiseRecovery,
+		PromiseOrder, PromiseExpiry, PromiseSharing, PromiseHandover, PromiseDup, PromiseMailboxes,
+	}
+}
+
 // The things that a cluster may lack ([ClusterInfo.Lacks]).
 const (
 	LacksLogs      = "logs"      // of its nodes, for us to read

@@ -31,7 +31,8 @@ const (
 	HistoryFile  = "history.arrow"
 	JournalFile  = "journal.jsonl"
 	ScenarioFile = "scenario.md"
-	StartFile    = "start.json" // how the run was started, for a replay
+	DocumentFile = "broker.yaml" // the description of the broker, if a run had one
+	StartFile    = "start.json"  // how the run was started, for a replay
 	HarnessFile  = "harness.json"
 	LogsDir      = "logs"
 	RunsDir      = "runs"

@@ -33,6 +33,7 @@ type asked struct {
 		Arm           []string                   `json:"arm"`
 		Plant         string                     `json:"plant"`
 		DiskModel     string                     `json:"disk_model"`
+		Broker        string                     `json:"broker"`
 	} `json:"cluster"`
 	OffNodes bool `json:"off_nodes"`
 }
@@ -92,7 +93,12 @@ func reproduce(run *history.Run, start asked) (again Repetition) {
 	for _, e := range endpoints {
 		again.Command += " --endpoint " + e
 	}
-	again.flag("flavor", flavor)
+	if c.Broker != "" {
+		again.Command += " --broker " + DocumentFile
+		again.without("the document of the broker, which is %s/%s of the run", EvidenceDir, DocumentFile)
+	} else {
+		again.flag("flavor", flavor)
+	}
 	again.flag("broker-version", c.Version)
 	again.flag("broker-sha256", c.VersionSHA256)
 	again.flag("image", c.Image)

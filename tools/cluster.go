@@ -32,7 +32,8 @@ func clusterAnswer(s keeper.Status, a Answer) ClusterAnswer {
 
 func configParam() Param {
 	return Param{Name: "config", Type: Object, Example: `{"flavor":"reference"}`, Fields: []Param{
-		{Name: "flavor", Type: String, About: "reference is embedded; external is one that runs already", Enum: cluster.FlavorNames(cluster.Any)},
+		{Name: "flavor", Type: String, About: "reference is embedded; external is one that runs already; or leave it out and give broker, the path of a document", Enum: cluster.FlavorNames(cluster.Any)},
+		{Name: "broker", Type: String, About: "document of another broker, path", Unlisted: true},
 		{Name: "binary", Type: String, About: "path"},
 		{Name: "runtime", Type: String, Enum: cluster.RuntimeNames(), About: "default process"},
 		{Name: "image", Type: String, About: "docker"},
@@ -68,6 +69,14 @@ func nodesParam() Param {
 	return Param{Name: "nodes", Type: Integer, Min: 1, Max: 5, Example: "3"}
 }
 
+// load checks the cluster of a call, and reads its document.
+func (a *agent) load(c cluster.Config) (cluster.Config, error) {
+	if err := a.envelope.Cluster(c); err != nil {
+		return c, err
+	}
+	return c.Load()
+}
+
 func (a *agent) clusterStart() Tool {
 	type args struct {
 		Nodes  int            `json:"nodes"`
@@ -82,7 +91,8 @@ func (a *agent) clusterStart() Tool {
 	}
 	return handler(t, func(ctx context.Context, call *Call, in args) (ClusterAnswer, error) {
 		in.Config.Nodes = in.Nodes
-		if err := a.envelope.Cluster(in.Config); err != nil {
+		var err error
+		if in.Config, err = a.load(in.Config); err != nil {
 			return ClusterAnswer{}, err
 		}
 		e, err := a.start(ctx, call, keeper.Start{Cluster: in.Config, Caller: call.Caller})

@@ -139,7 +139,8 @@ func (a *agent) runScenario() Tool {
 			return RunView{}, err
 		}
 		in.Config.Nodes = in.Nodes
-		if err := a.envelope.Cluster(in.Config); err != nil {
+		var err error
+		if in.Config, err = a.load(in.Config); err != nil {
 			return RunView{}, err
 		}
 		step, err := in.step()

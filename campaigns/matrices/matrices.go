@@ -137,7 +137,8 @@ func cellConfig(p campaigns.Plan, e campaigns.Entry) cluster.Config {
 	if e.Referee == campaigns.RefereeControl {
 		config = campaigns.ControlCluster(config, e.Flavor)
 	}
-	config.Flavor, config.Arm = e.Flavor, e.Arm
+	config = config.As(e.Flavor)
+	config.Arm = e.Arm
 	return config
 }
 

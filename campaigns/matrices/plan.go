@@ -44,10 +44,11 @@ func planOf(ctx context.Context, r attempt.Runner, names []string, o campaigns.O
 	if len(o.Flavors) == 0 && o.Config.Foreign() {
 		o.Flavors = cluster.FlavorNames(func(f cluster.Flavor) bool { return f.Foreign })
 	}
+	if d := o.Config.Document; d != nil && len(o.Flavors) == 0 {
+		o.Flavors = []string{d.Name}
+	}
 	for _, flavor := range o.Flavors {
-		config := o.Config
-		config.Flavor = flavor
-		config, err := experiment.Fetch(ctx, r.Dir, config, r.Tell)
+		config, err := experiment.Fetch(ctx, r.Dir, o.Config.As(flavor), r.Tell)
 		if err != nil {
 			return campaigns.Plan{}, err
 		}
@@ -80,12 +81,16 @@ func reachOne(ctx context.Context, config cluster.Config, o campaigns.Order) (er
 // commandOf is the command for the same matrix. It may be published, so paths of this machine and user
 // names are left out.
 func commandOf(names []string, o campaigns.Order) string {
-	command := "rmq-mcp matrix"
+	command, file := "rmq-mcp matrix", ""
+	if d := o.Config.Document; d != nil {
+		_, file = cluster.FlavorNamed(d.Name).Flag()
+		o.Flavors = slices.DeleteFunc(slices.Clone(o.Flavors), func(name string) bool { return name == d.Name })
+	}
 	for _, name := range names {
 		command += " " + plain.ShellWord(name)
 	}
 	for _, flag := range []struct{ name, value string }{
-		{"sdk", strings.Join(o.SDKs, ",")}, {"flavor", strings.Join(o.Flavors, ",")}, {"protocol", strings.Join(o.Protocols, ",")},
+		{"sdk", strings.Join(o.SDKs, ",")}, {"broker", file}, {"flavor", strings.Join(o.Flavors, ",")}, {"protocol", strings.Join(o.Protocols, ",")},
 		{"transport", strings.Join(o.Transports, ",")}, {"arm", strings.Join(o.Config.Arm, ",")}, {"broker-version", o.Config.Version},
 		{"profile", o.Config.Profile}, {"runtime", o.Config.Runtime}, {"tier", o.Tier},
 		{"broker-sha256", o.Config.VersionSHA256}, {"image", o.Config.Image}, {"disk-model", o.Config.DiskModel}, {"plant", o.Config.Plant},

@@ -44,8 +44,21 @@ func Flags(f *pflag.FlagSet, c *cluster.Config) {
 func Build(f *pflag.FlagSet, c *cluster.Config) {
 	f.StringVar(&c.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")
 	f.StringVar(&c.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
-	f.StringVar(&c.Binary, "binary", "", "`path` of the broker (default: RMQ_ROBUSTMQ_BIN, or mosquitto in PATH)")
+	f.Var(document{c}, "broker", "`file` that describes the broker, in place of --flavor (docs/your-broker.md)")
+	f.StringVar(&c.Binary, "binary", "", "`path` of the broker (default: that in RMQ_ROBUSTMQ_BIN or the variable of its flavor, or in PATH)")
 	Settings(f, c)
+}
+
+// document is a flag with the file that describes the broker of a configuration.
+type document struct{ of *cluster.Config }
+
+func (d document) String() string { return "" }
+func (d document) Type() string   { return "file" }
+
+func (d document) Set(path string) (err error) {
+	d.of.Broker = path
+	*d.of, err = d.of.Load()
+	return err
 }
 
 // Settings adds the flags of a broker's configuration.

@@ -39,6 +39,7 @@ func (a *app) campaign() *cobra.Command {
 		Example: "  rmq-mcp campaign --for 8h --reduce\n  rmq-mcp campaign --flavor mosquitto --runs 20 --seed 7 --keep findings\n  rmq-mcp run mqtt/random --seed 1934    one of its scenarios again",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			ask.Cluster.Flavor = cmp.Or(ask.Cluster.Flavor, subject.DefaultFlavor)
 			sum, stopped, err := a.runCampaign(cmd.Context(), cmd.OutOrStdout(), ask)
 			if err != nil {
 				return err
@@ -50,7 +51,7 @@ func (a *app) campaign() *cobra.Command {
 	f.DurationVar(&ask.Within, "for", 30*time.Minute, "time for all runs and reductions; 0: until --runs")
 	f.IntVar(&ask.Runs, "runs", 0, "at most so many runs, without those of reductions; 0: no limit")
 	f.Int64Var(&ask.Seed, "seed", 0, "of all that is drawn (default: of the clock)")
-	f.StringVar(&ask.Cluster.Flavor, "flavor", subject.DefaultFlavor, "what the nodes are: "+subject.OwnFlavors())
+	f.StringVar(&ask.Cluster.Flavor, "flavor", "", "what the nodes are: "+subject.OwnFlavors()+" (default "+subject.DefaultFlavor+")")
 	f.StringSliceVar(&ask.SDKs, "sdk", nil, "client libraries to draw from: go, python@2.x, js/mqtt@latest (default: those in this program)")
 	f.StringVar(&ask.Protocol, "protocol", "", "mqtt3 or mqtt5 alone (default: both, as far as they are spoken)")
 	f.StringVar(&ask.Envelope, "envelope", "", "`file` with limits that no scenario may leave, as of serve")

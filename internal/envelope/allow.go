@@ -40,7 +40,11 @@ func (e Envelope) Cluster(c cluster.Config) error {
 	}
 	// Brokers of somebody else need no permission here: naming their endpoints,
 	// containers or processes permits them.
-	if c.Flavor != "" && !c.Foreign() && !slices.Contains(e.AllowedFlavors, c.Flavor) {
+	if c.Broker != "" || c.Document != nil {
+		if !slices.Contains(e.AllowedBrokers, c.Broker) {
+			return e.missing(fmt.Sprintf("the document %q", c.Broker), "allowed_brokers", c.Broker)
+		}
+	} else if c.Flavor != "" && !c.Foreign() && !slices.Contains(e.AllowedFlavors, c.Flavor) {
 		return e.missing(fmt.Sprintf("flavor %q (allowed: %s)", c.Flavor, strings.Join(e.AllowedFlavors, ", ")), "allowed_flavors", c.Flavor)
 	}
 	runtime := c.Runtime
@@ -58,10 +62,23 @@ func (e Envelope) Cluster(c cluster.Config) error {
 			return err
 		}
 	}
-	if err := cluster.CheckFits(c); err != nil {
+	if err := errors.Join(cluster.CheckFits(c), unchanged(c)); err != nil {
 		return fmt.Errorf("config: %w. Nothing was changed", err)
 	}
 	return nil
+}
+
+// unchanged is an error if a document has another text than its file. A stored run may
+// have any, and the operator allows the file.
+func unchanged(c cluster.Config) error {
+	if c.Document == nil {
+		return nil
+	}
+	text, err := cluster.DocumentText(c.Broker)
+	if err == nil && text != c.Document.Text() {
+		err = fmt.Errorf("%s was changed since; run the scenario again with the file as it is now", c.Broker)
+	}
+	return err
 }
 
 // allowsImage takes an image by its whole name, or by the name without tag.

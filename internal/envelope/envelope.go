@@ -33,7 +33,8 @@ type Envelope struct {
 	AllowedFlavors      []string `yaml:"allowed_flavors" json:"allowed_flavors"`
 	AllowedRuntimes     []string `yaml:"allowed_runtimes" json:"allowed_runtimes"`
 	AllowedBinaries     []string `yaml:"allowed_binaries" json:"allowed_binaries"`
-	AllowedImages       []string `yaml:"allowed_images" json:"allowed_images"` // beside the vendor's released ones; with a tag, or without for every tag
+	AllowedBrokers      []string `yaml:"allowed_brokers" json:"allowed_brokers"` // documents of brokers, by path
+	AllowedImages       []string `yaml:"allowed_images" json:"allowed_images"`   // beside the vendor's released ones; with a tag, or without for every tag
 	AllowedEndpoints    []string `yaml:"allowed_endpoints" json:"allowed_endpoints"`
 	AllowedContainers   []string `yaml:"allowed_containers" json:"allowed_containers"`
 	AllowedPIDs         []int    `yaml:"allowed_pids" json:"allowed_pids"`
@@ -84,6 +85,11 @@ func Read(file, stateDir string) (Envelope, error) {
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // an empty file sets nothing
 		return e, fmt.Errorf("read the envelope %s: %s; docs/envelope.yaml has all keys", file, yamlfile.Words(err))
+	}
+	for _, path := range e.AllowedBrokers {
+		if filepath.Clean(path) != path || !filepath.IsAbs(path) {
+			return e, fmt.Errorf("read the envelope %s: allowed_brokers: %q must be an absolute path without detours", file, path)
+		}
 	}
 	for _, limit := range []struct {
 		key string

@@ -33,6 +33,7 @@ allowed_faults: ["kill", "upgrade"]
 allowed_targets: ["leader"]
 allowed_endpoints: ["broker:1883"]
 allowed_images: ["img", "other:1"]
+allowed_brokers: ["/brokers/a.yaml"]
 push: ["/var/reports"]
 `
 	e, err := load(t, text)
@@ -52,6 +53,10 @@ push: ["/var/reports"]
 		"endpoint":        {e.Cluster(cluster.Config{Flavor: "external", Endpoints: []string{"prod:1883"}}), `allowed_endpoints does not name it (line 9 of`},
 		"named endpoint":  {e.Cluster(cluster.Config{Flavor: "external", Endpoints: []string{"broker:1883"}}), ""},
 		"binary":          {e.Cluster(cluster.Config{Binary: "/tmp/evil"}), `add "/tmp/evil" to`},
+		"document":        {e.Cluster(cluster.Config{Broker: "/evil.yaml"}), "add \"/evil.yaml\" to `allowed_brokers`"},
+		"only its text":   {e.Cluster(cluster.Config{Flavor: "mosquitto", Document: &cluster.Document{}}), "allowed_brokers"},
+		"named document":  {e.Cluster(cluster.Config{Broker: "/brokers/a.yaml"}), ""},
+		"another text":    {e.Cluster(cluster.Config{Broker: "/brokers/a.yaml", Document: &cluster.Document{}}), "/brokers/a.yaml"},
 		"runtime":         {e.Cluster(cluster.Config{Runtime: "vm"}), "allowed_runtimes"},
 		"image":           {e.Cluster(cluster.Config{Runtime: "docker", Image: "evil:1"}), "allowed_images does not name it (line 10"},
 		"image by name":   {e.Cluster(cluster.Config{Runtime: "docker", Image: "img:7"}), ""},
@@ -128,7 +133,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	e.File, e.Lines = "", nil
-	e.AllowedImages, e.AllowedEndpoints, e.AllowedContainers, e.AllowedPIDs, e.AllowedPods = nil, nil, nil, nil, nil
+	e.AllowedBrokers, e.AllowedImages, e.AllowedEndpoints, e.AllowedContainers, e.AllowedPIDs, e.AllowedPods = nil, nil, nil, nil, nil, nil
 	if want := Default("/state"); !reflect.DeepEqual(e, want) {
 		t.Errorf("docs/envelope.yaml is %+v, and the default %+v", e, want)
 	}

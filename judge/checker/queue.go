@@ -36,7 +36,7 @@ const answering = 2 * slot
 func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
 	ours := c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue
-	q := &queues{limit: int64(c.Queue), window: never, known: ours || c.QueueTold, newest: ours}
+	q := &queues{limit: int64(c.Queue), window: never, known: ours || c.QueueTold, newest: ours && !c.QueueTold}
 	if c.InFlight > 0 {
 		q.window = int64(c.InFlight)
 	}
