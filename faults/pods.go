@@ -17,7 +17,7 @@ func undoPods(ctx context.Context, layer string, entries []Entry) (string, error
 		api, err := kube.Open(ctx, made.Target)
 		was := false
 		if err == nil {
-			was, err = api.Of(made.Run).Remove(ctx)
+			was, err = api.Of(made.Run).RemoveOfDead(ctx)
 		}
 		if err != nil {
 			return "", fmt.Errorf("remove the pods of run %s: %w; then call rmq-mcp heal", made.Run, err)

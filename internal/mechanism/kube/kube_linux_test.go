@@ -305,7 +305,7 @@ func TestKeepersKilled(t *testing.T) {
 			n := api.Of(run)
 			if !guarded {
 				unguarded.Add(1)
-				if _, err := n.Remove(t.Context()); err != nil {
+				if _, err := n.RemoveOfDead(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}

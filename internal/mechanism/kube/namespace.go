@@ -205,6 +205,27 @@ func (n *Namespace) Remove(ctx context.Context) (was bool, err error) {
 	}
 }
 
+// The last call of a process that died may take effect for lateBound after its death.
+const (
+	lateBound = 3 * time.Second
+	lateEvery = 500 * time.Millisecond
+)
+
+// RemoveOfDead is [Namespace.Remove] for a keeper that died. It looks again for a namespace
+// that is not there, because the keeper's last call may still be on its way.
+func (n *Namespace) RemoveOfDead(ctx context.Context) (was bool, err error) {
+	for end := time.Now().Add(lateBound); ; {
+		if was, err = n.Remove(ctx); was || err != nil || time.Now().After(end) {
+			return was, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(lateEvery):
+		}
+	}
+}
+
 // remains is why a namespace is not gone, by its own conditions.
 func remains(found *unstructured.Unstructured) (why string) {
 	conditions, _, _ := unstructured.NestedSlice(found.Object, "status", "conditions")
