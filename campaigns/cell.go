@@ -69,6 +69,11 @@ func (b Broker) String() string {
 // ours: well known, and not the one that this project tests.
 func (b Broker) control() bool { return len(cluster.FlavorNamed(b.Flavor).Control) > 0 }
 
+// same reports whether two brokers are the same program under two names.
+func (b Broker) same(as Broker) bool {
+	return cluster.FlavorNamed(b.Flavor).SameAs == as.Flavor || cluster.FlavorNamed(as.Flavor).SameAs == b.Flavor
+}
+
 // Starved reports whether the host kept the harness from running for so long that
 // the run says nothing.
 func (c Cell) Starved() bool { return c.StarvedS > verdict.MaxStarvedS }

@@ -145,7 +145,7 @@ func apart(a, b *group) string {
 // ours.
 func controlsOf(g *group, all []*group) (cells []Cell) {
 	for _, other := range all {
-		if other != g && apart(g, other) == "" && other.broker.control() {
+		if other != g && apart(g, other) == "" && other.broker.control() && !g.broker.same(other.broker) {
 			cells = append(cells, other.cells...)
 		}
 	}

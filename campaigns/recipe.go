@@ -94,7 +94,7 @@ func readRecipe(stateDir, dir, given string, broker func(*Recipe) error) (Recipe
 	if r.Start, err = readStart(d); err != nil {
 		return again(err)
 	}
-	if r.Start.Cluster.Document != nil { // which is executed to start the broker, and already to look for it
+	if c := r.Start.Cluster; c.Document != nil || c.Broker != "" { // which is executed to start the broker, and already to look for it
 		if err := r.checkStranger(stateDir, dir, given); err != nil {
 			return again(err)
 		}

@@ -56,7 +56,7 @@ func (s *subject) seed() int64 {
 
 // step words an ask for people and for agents.
 func (a ask) step(why string) reports.Step {
-	command, config, flavor := "rmq-mcp run "+a.scenario, fmt.Sprintf("flavor:%q", a.flavor), a.flavor
+	command, config, flavor := "rmq-mcp run "+a.scenario, cluster.FlavorNamed(a.flavor).Field(), a.flavor
 	if len(a.endpoints) > 0 {
 		command += " --endpoint " + strings.Join(a.endpoints, " --endpoint ")
 		config, flavor = config+fmt.Sprintf(",endpoints:[\"%s\"]", strings.Join(a.endpoints, `","`)), ""

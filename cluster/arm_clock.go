@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -43,7 +44,11 @@ func (c *nodeClock) find(n *Node) (err error) {
 	if c.library, err = clock.Library(); err != nil {
 		return err
 	}
-	return clock.Fits(n.command()[0])
+	program, err := exec.LookPath(n.command()[0])
+	if err != nil {
+		return err
+	}
+	return clock.Fits(program)
 }
 
 func (armClock) disarm(n *Node) error {

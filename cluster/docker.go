@@ -171,7 +171,7 @@ func (d *dock) put(p *plan) {
 			}
 			return d.engine.Create(ctx, docker.Spec{
 				Name: d.name(n.name), Run: d.opts.Run, Node: n.name, Labels: d.labels(), Image: d.made.ID,
-				Entrypoint: argv, Env: n.env, Dir: n.dir, User: userOf(), Network: d.held[i].Join(),
+				Entrypoint: argv, Env: n.env, Dir: cmp.Or(n.folder, n.dir), User: userOf(), Network: d.held[i].Join(),
 				Binds: []docker.Bind{{From: d.dir(), To: d.dir()}},
 			})
 		}}

@@ -36,6 +36,7 @@ import (
 //	port            the ports by service, as {{.port.mqtt}}; 0 for a transport without a listener
 //	dir, data       the directories of the node and of its data
 //	program         the path of the broker's program
+//	home            the user's home directory
 //	set             the settings by key
 //	cert, key, ca   files for TLS, "" without a listener of TLS
 //	peers           every node, with its node, number, host and port
@@ -106,8 +107,11 @@ const (
 // DocumentText reads the text of a document from a file.
 func DocumentText(path string) (string, error) {
 	info, err := os.Stat(path)
-	if err == nil && info.Size() > mostDocument {
-		err = fmt.Errorf("it has %d bytes, and a document has at most %d", info.Size(), mostDocument)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is no file", path)
+	case err == nil && info.Size() > mostDocument:
+		err = fmt.Errorf("%s has %d bytes, and a document has at most %d", path, info.Size(), mostDocument)
 	}
 	var text []byte
 	if err == nil {
@@ -156,6 +160,10 @@ func (c Config) Load() (Config, error) {
 
 // As is the configuration for another flavor, without the document of one that differs.
 func (c Config) As(flavor string) Config {
+	c.Flavor = ""
+	if read, err := c.Load(); err == nil { // of a stored plan it was not read yet
+		c = read
+	}
 	c.Flavor = flavor
 	if c.Document != nil && c.Document.Name != flavor {
 		c.Broker, c.Document = "", nil
@@ -219,6 +227,9 @@ func (d *Document) checkNames() error {
 		return errors.New(`command is missing: the words of a node's command line, such as ["{{.program}}", "-c", "{{.dir}}/broker.conf"]`)
 	case len(d.Protocols) == 0:
 		return errors.New("protocols is missing: mqtt3, mqtt5 or both")
+	}
+	if d.SameAs != "" && !slices.ContainsFunc(coded(), func(f Flavor) bool { return f.Name == d.SameAs }) {
+		return fmt.Errorf("same_as: %q is no flavor of rmq-mcp that has code of its own", d.SameAs)
 	}
 	for _, p := range d.Protocols {
 		if p != contract.MQTT3 && p != contract.MQTT5 {
@@ -441,7 +452,7 @@ func peer(name string, number int, host string, ports map[string]int) map[string
 // values are those of a node's templates.
 func (d *Document) values(of map[string]any, peers []map[string]any, dir, program string, set map[string]any) map[string]any {
 	return merged(of, map[string]any{
-		"dir": dir, "data": filepath.Join(dir, "data"), "program": program, "set": set, "peers": peers, "cert": "", "key": "", "ca": "",
+		"dir": dir, "data": filepath.Join(dir, "data"), "program": program, "home": os.Getenv("HOME"), "set": set, "peers": peers, "cert": "", "key": "", "ca": "",
 	})
 }
 

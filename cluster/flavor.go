@@ -79,9 +79,11 @@ func Flavors() []Flavor {
 	return all
 }
 
-// builtin are the flavors that come with the program.
-func builtin() []Flavor {
-	return slices.Concat([]Flavor{referenceFlavor(), robustmqFlavor(), mosquittoFlavor(), externalFlavor()}, shipped())
+// builtin are the flavors that come with the program: those with code, and those of documents.
+func builtin() []Flavor { return slices.Concat(coded(), shipped()) }
+
+func coded() []Flavor {
+	return []Flavor{referenceFlavor(), robustmqFlavor(), mosquittoFlavor(), externalFlavor()}
 }
 
 // FlavorNamed returns the flavor of that name; "" is the default. The zero Flavor with
@@ -104,6 +106,14 @@ func (f Flavor) Flag() (name, value string) {
 		return "broker", filepath.Base(f.Document.file)
 	}
 	return "flavor", f.Name
+}
+
+// Field is the field in the config of a tool that asks for the flavor.
+func (f Flavor) Field() string {
+	if f.Document != nil && f.Document.file != "" {
+		return fmt.Sprintf("broker:%q", f.Document.file)
+	}
+	return fmt.Sprintf("flavor:%q", f.Name)
 }
 
 // flavor is that of a configuration, as its own document describes it if it has one.

@@ -33,7 +33,7 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		Config:    c.plan.config,
 		Differs:   c.plan.differs,
 		Queue:     c.plan.queue,
-		QueueTold: opts.Config.QueueLimit > 0 || opts.Config.flavor().Document != nil, // they do not say what a full queue drops
+		QueueTold: opts.Config.QueueLimit > 0 || c.documented(opts.Config),
 		InFlight:  c.plan.inFlight,
 		SessionS:  c.plan.session.Seconds(),
 		WaitS:     c.plan.wait.Seconds(),
@@ -56,6 +56,13 @@ func (c *Cluster) describe(opts Options, sum string) history.ClusterInfo {
 		info.Version = c.plan.nodes[0].Version()
 	}
 	return info
+}
+
+// documented reports whether a document says how many messages a node keeps for a session. It
+// does not say what a full queue drops.
+func (c *Cluster) documented(config Config) bool {
+	d := config.flavor().Document
+	return d != nil && d.Limits.Queue != "" && c.plan.queue != history.UnknownQueue
 }
 
 // Promises are what the vendor promises of a broker of this flavor.

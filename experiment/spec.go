@@ -15,6 +15,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
+	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/reports"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
@@ -131,12 +132,11 @@ func (s *spec) arms(asked *scenarios.Scenario) []string {
 }
 
 // grantsUnsaid reports whether the packets alone can tell how long the broker keeps a
-// session: with MQTT 5 it may grant less time than is asked for, in its CONNACK, and of a
-// broker that somebody else runs no limit is known. Without that no lost session could be
-// held against it.
+// session: with MQTT 5 it may grant less time than is asked for, in its CONNACK, and of some
+// brokers no limit is known. Without that no lost session could be held against them.
 func (s *spec) grantsUnsaid() bool {
 	c := s.start.Cluster
-	return c.Foreign() && s.scenario.Protocol == contract.MQTT5 && len(c.Transports) == 0 && cmp.Or(s.start.Transport, contract.TCP) == contract.TCP
+	return c.Lacks()[history.LacksLimits] != "" && s.scenario.Protocol == contract.MQTT5 && len(c.Transports) == 0 && cmp.Or(s.start.Transport, contract.TCP) == contract.TCP
 }
 
 // leaveOut leaves out the scenario's faults that cannot be had on its cluster, and all on

@@ -6,6 +6,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // Spared is the scenario and a tier of it as they load a cluster, with the rate in messages
@@ -41,7 +42,7 @@ func (s *Scenario) Spared(c cluster.Config, t Tier) (less *Scenario, tier Tier, 
 		return s, t, rate, ""
 	}
 	whose := "as this broker keeps %.0f for a session"
-	if c.Foreign() && c.QueueLimit == 0 {
+	if c.Lacks()[history.LacksLimits] != "" && c.QueueLimit == 0 {
 		whose = "as many brokers keep %.0f for a session and no more"
 	}
 	return s, t, rate, strings.Join(append(changes, fmt.Sprintf(whose, limit)), ", ")

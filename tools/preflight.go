@@ -206,6 +206,9 @@ func limitsOf(e envelope.Envelope) string {
 		text += "; no target but " + joined(e.AllowedTargets)
 	}
 	text += "; flavors: " + joined(e.AllowedFlavors) + "; runtimes: " + joined(e.AllowedRuntimes)
+	if len(e.AllowedBrokers) > 0 {
+		text += "; broker: " + joined(e.AllowedBrokers)
+	}
 	if len(e.AllowedEndpoints) > 0 {
 		text += "; endpoints: " + joined(e.AllowedEndpoints)
 	}

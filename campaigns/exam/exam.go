@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	report = Report{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: o.Seed}
 	o.Say(fmt.Sprintf("%d checks of %s, %d nodes", len(statements), report.Broker, report.Nodes))
 	results, err := hold(ctx, statements, at, conformance.Options{
-		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: conformance.KnownOf(flavor, at.version), Tell: o.counting(len(statements)),
+		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: conformance.KnownOf(cmp.Or(cluster.FlavorNamed(flavor).SameAs, flavor), at.version), Tell: o.counting(len(statements)),
 	})
 	for _, r := range results {
 		report.Results = append(report.Results, rowOf(r))

@@ -44,8 +44,8 @@ func planOf(ctx context.Context, r attempt.Runner, names []string, o campaigns.O
 	if len(o.Flavors) == 0 && o.Config.Foreign() {
 		o.Flavors = cluster.FlavorNames(func(f cluster.Flavor) bool { return f.Foreign })
 	}
-	if d := o.Config.Document; d != nil && len(o.Flavors) == 0 {
-		o.Flavors = []string{d.Name}
+	if d := o.Config.Document; d != nil && !slices.Contains(o.Flavors, d.Name) {
+		o.Flavors = append([]string{d.Name}, o.Flavors...)
 	}
 	for _, flavor := range o.Flavors {
 		config, err := experiment.Fetch(ctx, r.Dir, o.Config.As(flavor), r.Tell)

@@ -17,6 +17,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
 	"github.com/robustmq/rmq-mcp/campaigns/jobs"
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/experiment/keeper"
 	"github.com/robustmq/rmq-mcp/internal/build"
 	"github.com/robustmq/rmq-mcp/internal/plain"
@@ -148,7 +149,8 @@ func (ask Ask) backend(r attempt.Runner, s *campaigns.Search, show Show) campaig
 
 // command is the command for the same campaign.
 func (ask Ask) command(seed int64) string {
-	words := []string{"rmq-mcp campaign", "--flavor", ask.Cluster.Flavor, "--for", ask.Within.String(), "--seed", fmt.Sprint(seed)}
+	name, value := cluster.FlavorNamed(ask.Cluster.Flavor).Flag()
+	words := []string{"rmq-mcp campaign", "--" + name, value, "--for", ask.Within.String(), "--seed", fmt.Sprint(seed)}
 	flag := func(name, value string) {
 		if value != "" {
 			words = append(words, "--"+name, value)

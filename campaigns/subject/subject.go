@@ -2,6 +2,7 @@
 package subject
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -56,6 +57,9 @@ func (d document) String() string { return "" }
 func (d document) Type() string   { return "file" }
 
 func (d document) Set(path string) (err error) {
+	if before := d.of.Document; before != nil {
+		return fmt.Errorf("--broker was given already, of %s", before.Name)
+	}
 	d.of.Broker = path
 	*d.of, err = d.of.Load()
 	return err

@@ -159,6 +159,10 @@ func TestCheckers(t *testing.T) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
 		}, unknown, map[string]int64{"over_limit": 100}, "is not known"},
+		{"more waited than a broker with a limit in bytes may keep", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.Queue, s.run.Cluster.QueueTold = history.UnknownQueue, true
+			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
+		}, unknown, map[string]int64{"over_limit": 100}, "is not known"},
 		{"more waited than an operator says that a broker keeps", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 100, true, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)

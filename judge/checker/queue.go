@@ -35,8 +35,9 @@ const answering = 2 * slot
 
 func newQueues(ctx Context, r *route) *queues {
 	c := ctx.Run.Cluster
-	ours := c.Lacks[history.LacksLimits] == "" && c.Queue != history.UnknownQueue
-	q := &queues{limit: int64(c.Queue), window: never, known: ours || c.QueueTold, newest: ours && !c.QueueTold}
+	counted := c.Queue != history.UnknownQueue
+	ours := counted && c.Lacks[history.LacksLimits] == ""
+	q := &queues{limit: int64(c.Queue), window: never, known: ours || counted && c.QueueTold, newest: ours && !c.QueueTold}
 	if c.InFlight > 0 {
 		q.window = int64(c.InFlight)
 	}
