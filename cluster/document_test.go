@@ -166,3 +166,13 @@ func TestBadDocuments(t *testing.T) {
 		t.Errorf("no document: %v", err)
 	}
 }
+
+// The documents that come with the program find the version in what each broker prints.
+func TestVersionsOfDocuments(t *testing.T) {
+	for name, printed := range map[string]string{"nats-server 2.15.1": "nats-server: v2.15.1\n", "aedes 1.2.0": "1.2.0\n", "amqtt 0.11.4": "0.11.4\n", "moquette 0.17": "Server started, version 0.17\n"} {
+		flavor, _, _ := strings.Cut(name, " ")
+		if got := (commanded{FlavorNamed(flavor).Document}).named([]byte(printed)); got != name {
+			t.Errorf("%q says %q, want %s", printed, got, name)
+		}
+	}
+}
