@@ -164,7 +164,8 @@ func verbOf(r *http.Request, k key) string {
 	return strings.ToLower(r.Method)
 }
 
-// do carries out what reads and changes objects.
+// do carries out what reads and changes objects. It returns a copy, because the kubelet changes
+// an object while it is written to a client.
 func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +186,8 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		if _, ok := s.objects[key{"serviceaccounts", k.space, account}]; !ok && k.kind == "pods" {
 			return nil, apierrors.NewForbidden(group, k.name, fmt.Errorf("error looking up service account %s/%s", k.space, account))
 		}
-		return s.make(k, made), nil
+		s.make(k, made)
+		return made.DeepCopy().Object, nil
 	}
 	if verb == "deletecollection" {
 		for other := range s.objects {
@@ -222,11 +224,11 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 			s.remove(k)
 		}
 	}
-	return found.Object, nil
+	return found.DeepCopy().Object, nil
 }
 
 // make completes an object as an API server does, and has the kubelet run a pod.
-func (s *Server) make(k key, made *unstructured.Unstructured) map[string]any {
+func (s *Server) make(k key, made *unstructured.Unstructured) {
 	s.version++
 	made.SetUID(uid(s.version))
 	made.SetNamespace(k.space)
@@ -240,7 +242,6 @@ func (s *Server) make(k key, made *unstructured.Unstructured) map[string]any {
 		s.work(k, made)
 	}
 	s.publish("ADDED", k, made)
-	return made.DeepCopy().Object
 }
 
 // remove removes an object, and a namespace with all that is in it.
