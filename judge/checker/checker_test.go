@@ -179,6 +179,10 @@ func TestCheckers(t *testing.T) {
 			s.run.Cluster.Queue, s.run.Cluster.QueueTold, s.run.Cluster.Lacks = 1000, true, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub).acked(q1, 0, 199).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 99)
 		}, fail, map[string]int64{"lost": 100, "over_limit": 0}, "message 100"},
+		{"a broker loses a message of an absent client, and its document knows no limit", "qos1-no-loss", func(s *story) {
+			s.run.Cluster.QueueTold = true
+			s.join(sub).disconnect(sub).acked(q1, 0, 19).wait(2*time.Second).connect(sub, true).delivered(sub, q1, 0, 18)
+		}, fail, map[string]int64{"lost": 1, "over_limit": 0}, "message 19"},
 		{"a broker of which nothing is known drops the oldest", "qos1-no-loss", func(s *story) {
 			s.run.Cluster.Queue, s.run.Cluster.Lacks = 1000, map[string]string{history.LacksLimits: "not known"}
 			s.join(sub).disconnect(sub)

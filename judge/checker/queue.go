@@ -217,6 +217,9 @@ func newCapacity(l *ledger) *capacity {
 // lacked returns why a broker may have had no room for a message to a process, which alone was to
 // have it.
 func (r *capacity) lacked(process, stream int32, seq int64, alone bool) reason {
+	if r.ledger.queues.limit == 0 {
+		return none
+	}
 	m := r.ledger.sends.streams[stream].messages.at(seq)
 	if r.had(process, stream, seq) || r.passedOver(process, stream, m) {
 		return none
