@@ -31,7 +31,7 @@ func KnownDefects() []Known {
 			Issue:   "https://github.com/bytebeamio/rumqtt/issues/664",
 		},
 		{
-			Library: "rust/rumqttc", Claims: []string{"progress", "sdk-lives"},
+			Library: "rust/rumqttc", Claims: []string{"progress", "sdk-lives", "sdk-resumes"},
 			Symptom: "a collision of packet ids is not cleared when the session is lost: nothing is published any more",
 			Issue:   "https://github.com/bytebeamio/rumqtt/issues/1056",
 		},

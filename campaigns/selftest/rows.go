@@ -63,7 +63,7 @@ func allRows(rates []int64) (rows []Row) {
 			rows = append(rows, row)
 			row.What += ", and every connection is lost"
 		}
-		if l.Name == "honest" || l.Name == "deaf" {
+		if l.Name == "honest" || l.Name == "deaf" || l.Name == "mute" {
 			row.scenario = reconnect
 		}
 		rows = append(rows, row)

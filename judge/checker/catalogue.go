@@ -107,6 +107,7 @@ var All = [...]Entry{
 	claimSDKPubcomp,
 	claimSDKAckOrder,
 	claimSDKResubscribes,
+	claimSDKResumes,
 	claimSDKLives,
 }
 

@@ -45,7 +45,8 @@ func TestHealthyWire(t *testing.T) {
 	s.toClient(sub, "publish", 301, s.of(q1, 3), flagged2(true, history.FlagDup)).packet(sub, "puback", 301, s.of(q1, 3))
 	plain.Stream, plain.Seq, plain.QoS, plain.Flags = q1, 3, 1, history.FlagDup
 	s.add(plain)
-	s.marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd).marker(q2, 11, history.OK).deliver(sub, q2, 11, history.FlagEnd).wait(41 * time.Second)
+	s.marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd).marker(q2, 11, history.OK).deliver(sub, q2, 11, history.FlagEnd)
+	s.join(probe1).acked(probed, 0, 0).wait(41 * time.Second).disconnect(pub)
 	ended := blank(history.KindDriver, history.None)
 	ended.Text = "ended: exit status 0"
 	s.add(ended)
@@ -77,7 +78,7 @@ func TestWireClaimsAreFrozen(t *testing.T) {
 	for _, c := range []struct {
 		frozen []string
 		want   int
-	}{{nil, len(WireClaims("")) - 6}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
+	}{{nil, 11}, {[]string{"broker-acks", "sdk-packet-id"}, 2}, {WireClaims(""), len(WireClaims(""))}} {
 		run := &history.Run{Wire: true, Protocol: "mqtt3", WireClaims: c.frozen}
 		if got := withWire(run, nil); len(got) != c.want {
 			t.Errorf("frozen %v: judged by %v", c.frozen, got)
@@ -555,6 +556,56 @@ func TestWireClaims(t *testing.T) {
 		}, unknown, ""},
 		{"the session is there", "sdk-resubscribes", func(s *story) { s.disconnect(sub).connect(sub, true).wait(6 * time.Second).disconnect(sub) }, pass, ""},
 
+		{"connected, and nothing published", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, false)
+			s.call(s.publishing(q1, 0))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, fail, "sent no PUBLISH for 11"},
+		{"nothing published any more, after an answer", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, false).acked(q1, 0, 0)
+			s.call(s.publishing(q1, 1))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, fail, "sent no PUBLISH for 11"},
+		{"no answer of the broker to the last", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, false)
+			e := s.publishing(q1, 0)
+			s.call(e)
+			s.packet(pub, "publish", 90, s.of(q1, 0)).call(s.publishing(q1, 1))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, pass, ""},
+		{"no answer to a PUBREL of the connection before", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, true).packet(pub, "pubrel", 90, s.of(q2, 0)).call(s.publishing(q1, 0))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, pass, ""},
+		{"a PUBLISH before CONNACK", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).packet(pub, "publish", 90, s.of(q1, 0), onConn(1)).connect(pub, false).call(s.publishing(q1, 1))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, pass, ""},
+		{"nothing to publish", "sdk-resumes", func(s *story) {
+			s.acked(q1, 0, 1).disconnect(pub).connect(pub, true).wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, unknown, ""},
+		{"published before the connection", "sdk-resumes", func(s *story) {
+			s.call(s.publishing(q1, 0))
+			s.disconnect(pub).connect(pub, false).wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, unknown, ""},
+		{"connected during a fault", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).fault(6*time.Second).connect(pub, false).call(s.publishing(q1, 0))
+			s.wait(15*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, unknown, ""},
+		{"published late on the connection", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, false).wait(11 * time.Second).call(s.publishing(q1, 0))
+			s.wait(2*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, unknown, ""},
+		{"refused by the library", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, false)
+			e := s.publishing(q1, 0)
+			s.ret(e, s.call(e), history.Fail)
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, unknown, ""},
+		{"nobody was served", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, false).call(s.publishing(q1, 0))
+			s.wait(11 * time.Second).disconnect(pub)
+		}, unknown, ""},
 		{"a node acknowledges and delivers nothing", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wait(11 * time.Second)
 		}, fail, "node-2 took a publish and delivered nothing between the last heal at 0.013 s and 10.013 s; the wire shows of message 0 of probe-1 on probe/1 (QoS 1), for probe-2, that the broker acknowledged it, and never sent it"},

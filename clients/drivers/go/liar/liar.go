@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -36,6 +37,7 @@ type Lie struct {
 	publish func(honest driver.Session) publisher                // instead of the SDK's own
 	lines   func(l *contract.Line, write func(l *contract.Line)) // instead of writing the line
 	deaf    bool                                                 // subscribes once, and only says so afterwards
+	mute    bool                                                 // publishes nothing more once its connection was lost
 }
 
 type publisher = func(call *driver.Call, s contract.Stream, payload []byte)
@@ -59,6 +61,7 @@ func Lies() []Lie {
 		{Name: "reorder", What: "hands one message in 40 to the application behind the next of its topic", lines: reorder()},
 		{Name: "deaf", What: "asks for a clean session, and does not subscribe again when it lost it", deaf: true,
 			spec: func(c *contract.Client) { c.Clean = c.Clean || len(c.Subscribe) > 0 }},
+		{Name: "mute", What: "connects again, and publishes nothing more", mute: true},
 		{Name: "die", What: "ends its process in the middle", lines: die()},
 	}
 }
@@ -83,8 +86,13 @@ func Main(name string, stdin io.Reader, stdout io.Writer) error {
 	sdk := pahomqtt.SDK(pahomqtt.Version)
 	sdk.Name, sdk.Version = Name, name
 	open := sdk.Open
+	var lost sync.Map // by process
 	sdk.Open = func(p *driver.Process) driver.Session {
 		s := &session{Session: open(p), deaf: lie.deaf}
+		s.mute = func() bool {
+			_, was := lost.Load(p.Client().Process)
+			return lie.mute && was
+		}
 		s.publish = s.Session.Publish
 		if lie.publish != nil {
 			s.publish = lie.publish(s.Session)
@@ -94,7 +102,7 @@ func Main(name string, stdin io.Reader, stdout io.Writer) error {
 	if lie.lines == nil {
 		lie.lines = func(l *contract.Line, write func(*contract.Line)) { write(l) }
 	}
-	stdout = &filter{to: stdout, lie: lie.lines}
+	stdout = &filter{to: stdout, lie: lie.lines, lost: &lost}
 	return driver.Main(sdk, io.MultiReader(bytes.NewReader(spec), input), stdout)
 }
 
@@ -120,10 +128,14 @@ type session struct {
 	driver.Session
 	publish publisher
 	deaf    bool
+	mute    func() bool
 	asked   atomic.Bool
 }
 
 func (s *session) Publish(call *driver.Call, stream contract.Stream, payload []byte) {
+	if s.mute() && !marks(payload) {
+		return
+	}
 	s.publish(call, stream, payload)
 }
 
@@ -174,6 +186,7 @@ func marks(payload []byte) bool {
 type filter struct {
 	to    io.Writer
 	lie   func(l *contract.Line, write func(*contract.Line))
+	lost  *sync.Map // processes whose connection was lost
 	lines int64
 	err   error
 }
@@ -183,6 +196,9 @@ func (f *filter) Write(b []byte) (int, error) {
 	var l contract.Line
 	if err := contract.ParseLine(bytes.TrimSuffix(b, []byte("\n")), &l); err != nil {
 		return 0, errors.Join(errors.New("the honest driver wrote no line"), err)
+	}
+	if l.Kind == "disconnect" {
+		f.lost.Store(l.Process, true)
 	}
 	write := func(l *contract.Line) {
 		if l.Edge == "bye" {

@@ -1,0 +1,226 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/judge/verdict"
+)
+
+var claimSDKResumes = Entry{
+	Claim: verdict.Claim{Name: "sdk-resumes", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
+		Text:   "A connected client library sends all that its application publishes.",
+		Source: "common expectation; the driver contract, Publishing"},
+	Category: Liveness, Checker: "resumes@1", Protocols: mqtt, New: newResumes, NeedsComplete: true, Timed: true, canary: publishNothing,
+}
+
+// resumeBound is how long a connected client may send nothing.
+const resumeBound = int64(10 * time.Second)
+
+// resumes judges that a connected client publishes. It looks for silences: times of a connection
+// without a PUBLISH or a PUBREL of the client, while the broker owed no answer. No window is full then. Messages of QoS 0 are not judged: with a broker that reads nothing they wait in the socket.
+// A silence is judged when all calls are known, as a library may refuse them late.
+type resumes struct {
+	ledger   *ledger
+	of       []publisher // by process
+	silences []silent
+	whole    []silent // connections as long as a silence must be: silences if the client sent nothing
+}
+
+// A publisher is the last connection of a client.
+type publisher struct {
+	conn, early int32 // early: a connection with a PUBLISH before its CONNACK
+	since       int64 // time of CONNACK; 0 for no connection
+	last        int64 // time of the last PUBLISH or PUBREL, or of an answer to one
+	open        int   // exchanges that the broker has to answer
+	qos2, freed int   // PUBLISHes of QoS 2 on this connection, and PUBRELs
+	greeted     int64 // row of CONNACK
+}
+
+// A silent is a silence of a client.
+type silent struct {
+	process            int32
+	since, from, until int64 // times: of CONNACK, of the last packet before, of the first after
+	greeted, row       int64 // rows: of CONNACK, of the first packet after
+}
+
+func newResumes(ctx Context) Checker {
+	return &resumes{ledger: ctx.ledger, of: make([]publisher, len(ctx.Tables.Processes))}
+}
+
+func (c *resumes) fork() Checker {
+	f := *c
+	f.of, f.silences, f.whole = slices.Clone(c.of), slices.Clone(c.silences), slices.Clone(c.whole)
+	return &f
+}
+
+func (c *resumes) Add(b *history.Batch) {
+	packets := c.ledger.rows(b).packets
+	for i := range packets {
+		if p := &packets[i]; uint32(p.process) < uint32(len(c.of)) {
+			c.take(p, &c.of[p.process])
+		}
+	}
+}
+
+func (c *resumes) take(p *packet, r *publisher) {
+	says := !p.toClient && (p.kind == publishPacket && p.qos > 0 || p.kind == pubrelPacket)
+	switch {
+	case says && p.conn > r.conn:
+		r.early = p.conn
+	case p.accepted() && p.conn >= r.conn:
+		c.close(p.process, r, p.time, p.row)
+		*r = publisher{conn: p.conn, early: r.early, since: p.time, last: p.time, greeted: p.row}
+		if r.early == p.conn { // it may fill a window
+			r.open = 1
+		}
+	case r.since == 0 || p.conn != r.conn:
+	case says:
+		c.pause(p.process, r, p.time, p.row)
+		r.say(p)
+	case r.open > 0 && p.toClient && (p.kind == pubackPacket || p.kind == pubcompPacket || p.kind == pubrecPacket):
+		r.last = p.time
+		if p.kind != pubrecPacket || p.refused() {
+			r.open--
+		}
+	case p.kind == closedPacket, p.kind == disconnectPacket:
+		c.close(p.process, r, p.time, p.row)
+	}
+}
+
+// say counts an exchange for the broker to answer: a PUBLISH, or a PUBREL without a PUBLISH on this
+// connection.
+func (r *publisher) say(p *packet) {
+	r.last = p.time
+	switch {
+	case p.kind == publishPacket:
+		r.open++
+		if p.qos == 2 {
+			r.qos2++
+		}
+	case r.freed == r.qos2:
+		r.open++
+	default:
+		r.freed++
+	}
+}
+
+// pause notes a silence that a packet ended.
+func (c *resumes) pause(process int32, r *publisher, until, row int64) {
+	if r.open == 0 {
+		c.silences = c.note(c.silences, silent{process, r.since, r.last, until, r.greeted, row})
+	}
+}
+
+// close notes a connection that ended, and the silence at its end.
+func (c *resumes) close(process int32, r *publisher, until, row int64) {
+	c.pause(process, r, until, row)
+	c.whole = c.note(c.whole, silent{process, r.since, r.since, until, r.greeted, row})
+	r.since = 0
+}
+
+func (c *resumes) note(list []silent, s silent) []silent {
+	if s.since == 0 || s.until-s.from < resumeBound || !c.ledger.tests(s.process) || !c.ledger.wire.heard(s.process) {
+		return list
+	}
+	return append(list, s)
+}
+
+func (c *resumes) Result(*closing) verdict.Result {
+	var found findings
+	l, judged := c.ledger, int64(0)
+	for process := range c.of {
+		if until := l.sessions.of[process].until(); until != never {
+			c.close(int32(process), &c.of[process], until, never)
+		}
+	}
+	for i := range c.whole {
+		if l.owesPublish(&c.whole[i]) != never {
+			judged++
+		}
+	}
+	for i := range c.silences {
+		s := &c.silences[i]
+		first := l.owesPublish(s)
+		if first == never {
+			continue
+		}
+		found.add(verdict.Anomaly{
+			Kind: "silent", Process: s.process, Stream: history.None, Seq: history.None, TimeNS: s.from, Events: events(s.greeted), Blame: verdict.SDK,
+			Text: sentence("the wire shows that %s was connected and sent no PUBLISH for %s from %s on, although its application had published messages from %s on",
+				l.process(s.process), clock(s.until-s.from), clock(s.from), clock(first)),
+		})
+	}
+	r := found.judged(judged, map[string]int64{"judged": judged, "silent": found.total}, "no client published on a connection of 10 s without a fault")
+	switch r.Status {
+	case verdict.Pass:
+		r.Summary = summary("clients published on each of %d connections", judged)
+	case verdict.Fail:
+		r.Summary = summary("clients were connected and published nothing %d times, the first: %s", found.total, r.Anomalies[0].Text)
+	}
+	return r
+}
+
+// owesPublish returns the time of the first publish for which a client had to send something in a
+// silence, never for none. The message was published on the connection and was not sent by the end. Other
+// clients had answers meanwhile, so the broker was reading. A late row or a slow clock of a driver is
+// no matter of a second.
+func (l *ledger) owesPublish(s *silent) (first int64) {
+	first, served := never, false
+	for at, row := range l.tables.Streams {
+		messages := &l.sends.streams[at].messages
+		if row.Producer != s.process {
+			served = served || l.answered(int32(at), s.from, s.until)
+			continue
+		}
+		if row.QoS == 0 || row.Will {
+			continue
+		}
+		messages.each(func(seq int64, m *message) bool {
+			if m.call == 0 || m.called < s.since {
+				return true
+			}
+			f := l.wire.from(int32(at), seq)
+			unsent := f == nil || int64(f.first) > s.row
+			waits := m.ret == 0 || m.acked > s.until || m.outcome == history.OK
+			if waits && m.called <= s.until-resumeBound && (unsent || m.called >= s.from+second) {
+				first = min(first, m.called)
+			}
+			return m.called <= s.until-resumeBound && first == never
+		})
+	}
+	if !served || first == never || l.calm(s.process, max(first, s.from), s.until) < resumeBound {
+		return never
+	}
+	return first
+}
+
+// answered reports whether a message of a stream was acknowledged between two times.
+func (l *ledger) answered(at int32, from, to int64) (yes bool) {
+	l.sends.streams[at].messages.each(func(_ int64, m *message) bool {
+		yes = m.outcome == history.OK && from < m.acked && m.acked < to
+		return !yes && m.called < to
+	})
+	return yes
+}
+
+// publishNothing drops every PUBLISH and PUBREL of the clients.
+func publishNothing(ctx Context) *mutation {
+	m := &mutation{idle: "no client published"}
+	m.apply = func(b *history.Batch) *history.Batch {
+		gone := map[int]bool{}
+		packets := ctx.ledger.rows(b).packets
+		for i := range packets {
+			if p := &packets[i]; !p.toClient && (p.kind == publishPacket || p.kind == pubrelPacket) {
+				gone[p.i] = true
+			}
+		}
+		if len(gone) == 0 {
+			return b
+		}
+		m.did = "dropped every PUBLISH of the clients"
+		return picked(b, func(i int) bool { return !gone[i] })
+	}
+	return m
+}
