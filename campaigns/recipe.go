@@ -43,7 +43,7 @@ func ReadRecipe(stateDir, dir, binary string) (Recipe, error) {
 // Another is what a run is repeated on instead of what it was on: a version of the broker,
 // its binary, or a library. The empty ones stay as they were.
 type Another struct {
-	Version string // of RobustMQ, to be downloaded
+	Version string // of the broker, to be downloaded or installed
 	Binary  string // path
 	SDK     string // lang/package@version
 }
@@ -168,6 +168,8 @@ func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
 		return fmt.Sprintf("image %q", c.Image), byHand + " --runtime docker --image IMAGE`", nil
 	case c.Document != nil || c.Broker != "":
 		return "the document of a broker", byHand + " --broker FILE`", nil
+	case c.Version != "" && given == "" && cluster.FlavorNamed(c.Flavor).Document != nil:
+		return fmt.Sprintf("%s %s, to be installed", c.Flavor, c.Version), fmt.Sprintf("%s --flavor %s --broker-version %s`", byHand, c.Flavor, c.Version), nil
 	case c.Binary != "" && !c.Imaged() && given == "":
 		return fmt.Sprintf("binary %q", c.Binary), "name yours by --binary", nil
 	}

@@ -12,7 +12,7 @@ type Config struct {
 	Document      *Document      `json:"document,omitempty"`       // what was read from it
 	Runtime       string         `json:"runtime,omitempty"`        // a name of [Runtimes]; process by default
 	Image         string         `json:"image,omitempty"`          // docker, kubernetes: what the nodes are made of
-	Version       string         `json:"version,omitempty"`        // robustmq: v0.4.11; downloaded, or the tag of the vendor's image
+	Version       string         `json:"version,omitempty"`        // such as v0.4.11; downloaded, installed from a registry, or the tag of the vendor's image
 	VersionSHA256 string         `json:"version_sha256,omitempty"` // of its archive; else what is published with it
 	Nodes         int            `json:"nodes,omitempty"`          // 1 to 5
 	Binary        string         `json:"binary,omitempty"`         // path; else RMQ_ROBUSTMQ_BIN for robustmq, PATH for mosquitto. In docker: in the image

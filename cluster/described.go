@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/broker/registry"
 	"github.com/robustmq/rmq-mcp/internal/environ"
 )
 
@@ -63,7 +64,7 @@ func (d *Document) flavor() Flavor {
 		Queue:   b.queue,
 		Pace:    Pace{SettleS: 5, SteadyS: 4, AfterS: 5, DrainS: 40, RecoveryS: 60},
 		OwnSize: d.most() == 1, Most: d.most(), Leaderless: true, SameAs: d.SameAs,
-		Program: d.Program, Install: d.Install, BinaryEnv: "RMQ_" + strings.ToUpper(strings.ReplaceAll(d.Name, "-", "_")) + "_BIN",
+		Program: d.Program, Install: d.Install, Versions: d.Package != registry.Package{}, BinaryEnv: "RMQ_" + strings.ToUpper(strings.ReplaceAll(d.Name, "-", "_")) + "_BIN",
 		Unsaid: map[string]string{}, Document: d, broker: b,
 	}
 	if l := d.Limits; l.Queue == "" || l.SessionS == "" || l.MessageS == "" {
@@ -116,6 +117,9 @@ func (b commanded) check(c Config) (Config, error) {
 // file: the command may hand it to an interpreter. A mere name is looked for in PATH.
 func (b commanded) find(c *Config) error {
 	f := b.doc.flavor()
+	if c.Version != "" && c.Binary == "" {
+		return fmt.Errorf("version %s of %s is not installed yet", c.Version, b.doc.Name)
+	}
 	wanted := cmp.Or(c.Binary, os.Getenv(f.BinaryEnv))
 	if wanted == "" && filepath.Base(b.doc.Program) != b.doc.Program {
 		wanted = b.doc.Program

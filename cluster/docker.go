@@ -59,6 +59,9 @@ func checkImage(c *Config) error {
 	if fill := c.flavor().image; fill != nil {
 		return fill(c)
 	}
+	if c.Version != "" {
+		return fmt.Errorf("version %s: the image says the version of %s in runtime %s; leave version out, or use runtime process", c.Version, c.Flavor, c.Runtime)
+	}
 	if c.Image == "" {
 		return fmt.Errorf("%s needs an image in runtime %s; set image", c.Flavor, c.Runtime)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/broker/registry"
 	"github.com/robustmq/rmq-mcp/internal/near"
 	"github.com/robustmq/rmq-mcp/internal/secret"
 	"github.com/robustmq/rmq-mcp/internal/yamlfile"
@@ -46,6 +47,7 @@ type Document struct {
 	About       string                     `yaml:"about"`
 	Install     string                     `yaml:"install"`
 	Program     string                     `yaml:"program"`   // of PATH, or a path from the document's folder; RMQ_<NAME>_BIN and --binary name another
+	Package     registry.Package           `yaml:"package"`   // for --broker-version
 	SameAs      string                     `yaml:"same_as"`   // a flavor that is the same broker
 	Protocols   []string                   `yaml:"protocols"` // mqtt3, mqtt5
 	Nodes       int                        `yaml:"nodes"`     // at most; 0 is 1
@@ -202,7 +204,7 @@ func parseDocument(text []byte) (*Document, error) {
 		return nil, err
 	}
 	for _, check := range []func() error{
-		d.checkNames, d.checkPorts, d.checkSettings, d.checkPromises, d.checkNumbers, d.checkTemplates, d.checkSecrets,
+		d.checkNames, d.checkPackage, d.checkPorts, d.checkSettings, d.checkPromises, d.checkNumbers, d.checkTemplates, d.checkSecrets,
 	} {
 		if err := check(); err != nil {
 			return nil, err
@@ -241,6 +243,16 @@ func (d *Document) checkNames() error {
 		if !filepath.IsLocal(path) || first == "data" || first == "disk" {
 			return fmt.Errorf("files: %q must be a path below the node's directory, and not in data or disk", path)
 		}
+	}
+	return nil
+}
+
+func (d *Document) checkPackage() error {
+	if d.Package == (registry.Package{}) {
+		return nil
+	}
+	if err := d.Package.Check(); err != nil {
+		return fmt.Errorf("package: %w", err)
 	}
 	return nil
 }

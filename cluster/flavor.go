@@ -16,7 +16,7 @@ import (
 
 // versionForm is what a version may look like: it becomes part of addresses
 // and paths.
-var versionForm = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]*$`)
+var versionForm = regexp.MustCompile(`^v[0-9]+\.[0-9]+[0-9A-Za-z.-]*$`)
 
 // Profiles of a configuration.
 const (
@@ -46,7 +46,7 @@ type Flavor struct {
 	Most       int               // nodes that a cluster can have; 0: as many as there may be
 	SameAs     string            // the name of another flavor that is the same broker; "" for none
 	Leaderless bool              // several nodes do not say which of them leads
-	Versions   bool              // released versions can be downloaded
+	Versions   bool              // released versions can be downloaded or installed
 	BinaryEnv  string            // variable of the environment that names its program; "" for none
 	Program    string            // its program, as the host's packages install it; "" for none
 	Unsaid     map[string]string // things of [history.ClusterInfo.Lacks] that are not known of it, and why

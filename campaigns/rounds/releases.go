@@ -23,7 +23,7 @@ func (ask Ask) Releases(from string) (source watch.Source, name string, err erro
 		}
 		return watch.Directory(from), watch.NameOf(ask.Cluster.Flavor, from), nil
 	}
-	if f := cluster.FlavorNamed(ask.Cluster.Flavor); !f.Versions {
+	if f := cluster.FlavorNamed(ask.Cluster.Flavor); !f.Versions || f.Document != nil {
 		return nil, "", fmt.Errorf("watch: %q is no directory, and releases of %s cannot be downloaded; name a directory that has each in an entry named by its version", from, f.Title)
 	}
 	r, err := publish.GitHub(from)

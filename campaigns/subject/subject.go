@@ -43,7 +43,7 @@ func Flags(f *pflag.FlagSet, c *cluster.Config) {
 
 // Build adds the flags of a broker's build, and of its configuration.
 func Build(f *pflag.FlagSet, c *cluster.Config) {
-	f.StringVar(&c.Version, "broker-version", "", "of RobustMQ, such as v0.4.11, to be downloaded")
+	f.StringVar(&c.Version, "broker-version", "", "of the broker, such as v0.4.11, to be downloaded or installed")
 	f.StringVar(&c.VersionSHA256, "broker-sha256", "", "of the archive of --broker-version (default: what is published with it)")
 	f.Var(document{c}, "broker", "`file` that describes the broker, in place of --flavor (docs/your-broker.md)")
 	f.StringVar(&c.Binary, "binary", "", "`path` of the broker (default: that in RMQ_ROBUSTMQ_BIN or the variable of its flavor, or in PATH)")

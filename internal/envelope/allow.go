@@ -47,6 +47,12 @@ func (e Envelope) Cluster(c cluster.Config) error {
 	} else if c.Flavor != "" && !c.Foreign() && !slices.Contains(e.AllowedFlavors, c.Flavor) {
 		return e.missing(fmt.Sprintf("flavor %q (allowed: %s)", c.Flavor, strings.Join(e.AllowedFlavors, ", ")), "allowed_flavors", c.Flavor)
 	}
+	if c.Version != "" && !c.Imaged() && cluster.FlavorNamed(c.Flavor).Document != nil {
+		asked := c.Flavor + " " + strings.TrimPrefix(c.Version, "v")
+		if !slices.Contains(e.AllowedVersions, asked) && !slices.Contains(e.AllowedVersions, c.Flavor) {
+			return e.missing("the installation of "+asked, "allowed_versions", asked)
+		}
+	}
 	runtime := c.Runtime
 	if runtime != "" && !c.Foreign() && !slices.Contains(e.AllowedRuntimes, runtime) {
 		return e.missing(fmt.Sprintf("runtime %q (allowed: %s)", runtime, strings.Join(e.AllowedRuntimes, ", ")), "allowed_runtimes", runtime)

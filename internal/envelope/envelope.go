@@ -33,8 +33,9 @@ type Envelope struct {
 	AllowedFlavors      []string `yaml:"allowed_flavors" json:"allowed_flavors"`
 	AllowedRuntimes     []string `yaml:"allowed_runtimes" json:"allowed_runtimes"`
 	AllowedBinaries     []string `yaml:"allowed_binaries" json:"allowed_binaries"`
-	AllowedBrokers      []string `yaml:"allowed_brokers" json:"allowed_brokers"` // documents of brokers, by path
-	AllowedImages       []string `yaml:"allowed_images" json:"allowed_images"`   // beside the vendor's released ones; with a tag, or without for every tag
+	AllowedBrokers      []string `yaml:"allowed_brokers" json:"allowed_brokers"`   // documents of brokers, by path
+	AllowedVersions     []string `yaml:"allowed_versions" json:"allowed_versions"` // to install from a registry: nats-server 2.14.4, or nats-server for every one
+	AllowedImages       []string `yaml:"allowed_images" json:"allowed_images"`     // beside the vendor's released ones; with a tag, or without for every tag
 	AllowedEndpoints    []string `yaml:"allowed_endpoints" json:"allowed_endpoints"`
 	AllowedContainers   []string `yaml:"allowed_containers" json:"allowed_containers"`
 	AllowedPIDs         []int    `yaml:"allowed_pids" json:"allowed_pids"`

@@ -35,6 +35,7 @@ allowed_endpoints: ["broker:1883"]
 allowed_images: ["img", "other:1"]
 allowed_brokers: ["/brokers/a.yaml"]
 push: ["/var/reports"]
+allowed_versions: ["nats-server 2.14.4", "aedes"]
 `
 	e, err := load(t, text)
 	if err != nil {
@@ -57,6 +58,9 @@ push: ["/var/reports"]
 		"only its text":   {e.Cluster(cluster.Config{Flavor: "mosquitto", Document: &cluster.Document{}}), "allowed_brokers"},
 		"named document":  {e.Cluster(cluster.Config{Broker: "/brokers/a.yaml"}), ""},
 		"another text":    {e.Cluster(cluster.Config{Broker: "/brokers/a.yaml", Document: &cluster.Document{}}), "/brokers/a.yaml"},
+		"version":         {e.Cluster(cluster.Config{Flavor: "nats-server", Version: "2.14.3"}), "add \"nats-server 2.14.3\" to `allowed_versions`"},
+		"named version":   {e.Cluster(cluster.Config{Flavor: "nats-server", Version: "v2.14.4"}), ""},
+		"any version":     {e.Cluster(cluster.Config{Flavor: "aedes", Version: "1.2.0"}), ""},
 		"runtime":         {e.Cluster(cluster.Config{Runtime: "vm"}), "allowed_runtimes"},
 		"image":           {e.Cluster(cluster.Config{Runtime: "docker", Image: "evil:1"}), "allowed_images does not name it (line 10"},
 		"image by name":   {e.Cluster(cluster.Config{Runtime: "docker", Image: "img:7"}), ""},
@@ -133,7 +137,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	e.File, e.Lines = "", nil
-	e.AllowedBrokers, e.AllowedImages, e.AllowedEndpoints, e.AllowedContainers, e.AllowedPIDs, e.AllowedPods = nil, nil, nil, nil, nil, nil
+	e.AllowedBrokers, e.AllowedVersions, e.AllowedImages, e.AllowedEndpoints, e.AllowedContainers, e.AllowedPIDs, e.AllowedPods = nil, nil, nil, nil, nil, nil, nil
 	if want := Default("/state"); !reflect.DeepEqual(e, want) {
 		t.Errorf("docs/envelope.yaml is %+v, and the default %+v", e, want)
 	}
