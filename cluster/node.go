@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -238,8 +239,6 @@ func (n *Node) await(ctx context.Context, ready func(context.Context) error) err
 	}
 }
 
-// lastWords is the end of a node's log on lines of its own; "" where the log is
-// somebody else's.
 // doubt asks whether the program is the broker that it is taken for, as long as it never served.
 func (n *Node) doubt() string {
 	if n.program == "" || n.Version() != "" {
@@ -248,6 +247,17 @@ func (n *Node) doubt() string {
 	return fmt.Sprintf("; is %s %s?", n.argv[0], n.program)
 }
 
+// Ended says how a node's process ended, with the last lines of its log; "" while it runs or if its
+// state cannot be read.
+func (n *Node) Ended(ctx context.Context) string {
+	state, err := n.State(ctx)
+	if err != nil || !strings.HasPrefix(state, "exited") {
+		return ""
+	}
+	return n.name + " " + state + n.lastWords()
+}
+
+// lastWords is the end of a node's log on lines of its own; "" if the log is somebody else's.
 func (n *Node) lastWords() string {
 	if n.log == "" {
 		return ""

@@ -71,8 +71,34 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	for _, r := range results {
 		report.Results = append(report.Results, rowOf(r))
 	}
+	for _, n := range at.own {
+		if end := ended(ctx, n); end != "" {
+			report.Ended = append(report.Ended, end)
+		}
+	}
 	return report, err
 }
+
+// endBound is how long a node that lets no client in may take to end.
+const endBound = 5 * time.Second
+
+// ended says how a node ended, "" if it serves. Its last connection ends before its process is gone.
+func ended(ctx context.Context, n *cluster.Node) string {
+	ctx, cancel := context.WithTimeout(ctx, endBound)
+	defer cancel()
+	for ctx.Err() == nil {
+		if end := n.Ended(ctx); end != "" {
+			return end
+		}
+		if _, err := n.Probe(ctx); err == nil {
+			return ""
+		}
+		time.Sleep(endPoll)
+	}
+	return ""
+}
+
+const endPoll = 50 * time.Millisecond
 
 // counting counts the checks that ended.
 func (o Options) counting(all int) func(conformance.Result) {
@@ -141,6 +167,7 @@ func (o Options) atOnce(nodes int) int {
 type candidate struct {
 	version        string
 	nodes          int
+	own            []*cluster.Node
 	mqtt, nats     [2]string // addresses of the first node and of the last one
 	user, password string
 }
@@ -158,7 +185,7 @@ func candidateOf(ctx context.Context, brokers *cluster.Local, config cluster.Con
 	nodes := c.Nodes()
 	first, last := nodes[0], nodes[len(nodes)-1]
 	at := candidate{
-		version: first.Version(), nodes: len(nodes),
+		version: first.Version(), nodes: len(nodes), own: nodes,
 		mqtt: [2]string{first.Endpoint(""), last.Endpoint("")}, nats: [2]string{first.NATS(), last.NATS()},
 	}
 	at.user, at.password = c.Credentials()

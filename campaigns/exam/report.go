@@ -18,6 +18,8 @@ type Report struct {
 	Nodes   int    `json:"nodes"`
 	Seed    uint64 `json:"seed"`
 	Results []Row  `json:"results"`
+
+	Ended []string `json:"ended,omitempty"` // nodes whose process ended during the checks, with the last lines of their logs
 }
 
 // A Row is one statement held against a broker.
@@ -108,9 +110,9 @@ func (r Report) Wrong() []Row {
 	return all
 }
 
-// Violated reports whether the broker violates a MUST and is not known for it.
+// Violated reports whether the broker violates a MUST and is not known for it, or ended.
 func (r Report) Violated() bool {
-	return slices.ContainsFunc(r.Results, func(r Row) bool {
+	return len(r.Ended) > 0 || slices.ContainsFunc(r.Results, func(r Row) bool {
 		return r.Verdict == string(conformance.Violates) && r.Level == "MUST" && r.Known == ""
 	})
 }
@@ -135,6 +137,9 @@ func (r Report) Markdown(w io.Writer) {
 			cells = append(cells, fmt.Sprint(n[v]))
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+	}
+	for _, end := range r.Ended {
+		fmt.Fprintf(w, "\nEnded during the checks:\n\n```\n%s\n```\n", end)
 	}
 	wrong := r.Wrong()
 	if len(wrong) == 0 {
@@ -165,6 +170,9 @@ func (r Report) Compared(before *Report) string {
 	n := r.Counted("")
 	text := fmt.Sprintf("%s: %d checks, %d conform, %d violate, %d known, %d unsupported, %d undecided", r.Broker, len(r.Results),
 		n[string(conformance.Conforms)], n[string(conformance.Violates)], n[known], n[string(conformance.Unsupported)], n[string(conformance.Undecided)])
+	if len(r.Ended) > 0 {
+		text += fmt.Sprintf("; %d nodes ended", len(r.Ended))
+	}
 	if before == nil {
 		return text
 	}

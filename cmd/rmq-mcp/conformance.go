@@ -29,7 +29,7 @@ func (a *app) conformance() *cobra.Command {
 			"With several nodes what is published is published to the first one, and subscribers are at the last one. A violation\n" +
 			"comes with the packets of its check. --endpoint is an MQTT port, and with --protocol mq9 a NATS port.\n" +
 			"Exit status: 1 if a MUST is violated and the broker is not known for\n" +
-			"it, 2 if something could not be decided, 3 if there is no broker. Ctrl-C stops in order: the checks that were\n" +
+			"it, or if the broker ended during the checks, 2 if something could not be decided, 3 if there is no broker. Ctrl-C stops in order: the checks that were\n" +
 			"made are printed, and the others are undecided.",
 		Example: "  rmq-mcp conformance --flavor mosquitto\n  rmq-mcp conformance --flavor robustmq --nodes 3 --only retained,will\n" +
 			"  rmq-mcp conformance --endpoint 127.0.0.1:1883 --protocol mqtt5\n  rmq-mcp conformance --flavor robustmq --protocol mq9",

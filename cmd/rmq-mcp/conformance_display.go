@@ -70,6 +70,9 @@ func printConformance(p paint, w io.Writer, report exam.Report) {
 		}
 		fmt.Fprintln(w)
 	}
+	for _, end := range report.Ended {
+		fmt.Fprintf(w, "\n%s %s\n", p.bad("ended during the checks:"), end)
+	}
 	for _, r := range report.Wrong() {
 		state := p.bad(r.Verdict)
 		if r.Verdict != string(conformance.Violates) || r.Known != "" {
