@@ -90,7 +90,7 @@ func (a *app) groups() []group {
 		{"Look at runs", []*cobra.Command{a.list(), a.status(), a.findings(), a.compare(), a.judge(), a.verify(), a.dashboard(), a.forward()}},
 		{"Explain a failure", []*cobra.Command{a.blame(), a.replay(), a.reduce(), a.code()}},
 		{"Serve agents", []*cobra.Command{a.serve(), a.install(), a.uninstall(), bundle(), a.lint()}},
-		{"Maintain", []*cobra.Command{a.doctor(), a.heal(), a.sdks(), a.selftest(), version()}},
+		{"Maintain", []*cobra.Command{a.doctor(), a.heal(), a.sdks(), a.selftest(), a.museum(), version()}},
 	}
 }
 

@@ -116,6 +116,7 @@ var byTool = map[string]string{
 	"watch":       "none: it works without an agent",
 	"campaign":    "none: it takes hours",
 	"selftest":    "none: it tests the judge",
+	"museum":      "none: it tests the judge",
 	"forward":     "none: agents have no client of their own",
 	"install":     "none: a person decides which hosts have the server",
 	"uninstall":   "none: a person decides which hosts have the server",
