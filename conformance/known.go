@@ -54,6 +54,7 @@ func knownOfMosquitto() []Known {
 		{"will/after-second-connect", 0, "forgets the will of a client that sends a second CONNECT", "src/handle_connect.c of 2.0.11: handle_connect_error sets context->will to NULL", ""},
 		{"will/delay-ends-with-session", V5, "waits for the will's delay, though the session ended", "issue 3505, fixed after 2.1.2", "2.1.3"},
 		{"publish/many-open", V311, "acknowledges a message of QoS 1 beside 20 open exchanges of QoS 2, and delivers it to no client", "src/handle_publish.c of 2.0.11, and likewise of 2.1.2: what db__ready_for_flight refuses is acknowledged all the same, as PUBACK of MQTT 3.1.1 has no code", ""},
+		{"publish/qos2-thrice", 0, "ends the connection of a client that sends a QoS 2 PUBLISH a third time before PUBREL", "issue 3602, open with 2.1.2", ""},
 		{"flow/one-for-one", V5, "sends as many messages as the Receive Maximum when the first of them is done", quota, "2.0.13"},
 		{"flow/in-order", V5, "sends a message of QoS 1 before older ones that wait, when many of QoS 2 are under way", quota, "2.0.13"},
 		{"share/name", V5, "grants a shared subscription without a name", "src/topic_tok.c of 2.0.11: sub__topic_tokenise takes any name", ""},

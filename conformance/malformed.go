@@ -32,6 +32,8 @@ func malformed() []entry {
 		{"malformed/publish-id-0", "", "MQTT-2.2.1-3", should, "PUBLISH of QoS 1 with packet id 0 is not accepted", notAcknowledged(packets.Puback, publishID0)},
 		{"malformed/subscribe-id-0", "MQTT-2.3.1-1", "", must, "SUBSCRIBE with packet id 0 is not accepted", notAcknowledged(packets.Suback, subscribeID0)},
 		{"malformed/subscribe-id-0", "", "MQTT-2.2.1-3", should, "SUBSCRIBE with packet id 0 is not accepted", notAcknowledged(packets.Suback, subscribeID0)},
+		{"malformed/unsubscribe-id-0", "MQTT-2.3.1-1", "", must, "UNSUBSCRIBE with packet id 0 is not accepted", notAcknowledged(packets.Unsuback, unsubscribeID0)},
+		{"malformed/unsubscribe-id-0", "", "MQTT-2.2.1-3", should, "UNSUBSCRIBE with packet id 0 is not accepted", notAcknowledged(packets.Unsuback, unsubscribeID0)},
 		{"malformed/publish-wildcard", "MQTT-3.3.2-2", "", must, "PUBLISH to a topic with a wildcard is not accepted", wildcardTopics},
 		{"malformed/publish-wildcard", "", "MQTT-3.3.2-2", should, "PUBLISH to a topic with a wildcard is not accepted", wildcardTopics},
 		{"malformed/publish-empty-topic", "MQTT-4.7.3-1", "§3.3.2.1", must, "PUBLISH to an empty topic ends the connection", bad(func(x *exam) []byte {
@@ -121,6 +123,10 @@ func publishID0(x *exam) []byte {
 
 func subscribeID0(x *exam) []byte {
 	return frame(0x82, u16(0), props(x.version), str(x.topic("t")), []byte{0})
+}
+
+func unsubscribeID0(x *exam) []byte {
+	return frame(0xa2, u16(0), props(x.version), str(x.topic("t")))
 }
 
 func options(b byte) func(*exam) []byte {

@@ -18,7 +18,8 @@ func publishing() []entry {
 		{"publish/pubrec", "MQTT-4.3.3-2", "MQTT-4.3.3-8", must, "a QoS 2 PUBLISH is answered with PUBREC of its packet id", pubrec},
 		{"publish/pubcomp", "MQTT-4.3.3-2", "MQTT-4.3.3-11", must, "PUBREL is answered with PUBCOMP of its packet id", pubcomp},
 		{"publish/pubrel-again", "MQTT-4.3.3-2", "MQTT-4.3.3-11", must, "PUBREL is answered also where the packet id is not known any more", pubrelAgain},
-		{"publish/qos2-once", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 PUBLISH that is sent again before PUBREL is acknowledged again and delivered once", qos2Once},
+		{"publish/qos2-once", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 PUBLISH that is sent again before PUBREL is acknowledged again and delivered once", qos2Repeated(1)},
+		{"publish/qos2-thrice", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 PUBLISH that is sent again twice before PUBREL is acknowledged each time and delivered once", qos2Repeated(2)},
 		{"publish/qos2-id-again", "MQTT-4.3.3-2", "MQTT-4.3.3-12", must, "after PUBCOMP the same packet id is a new message", qos2Again},
 		{"publish/server-qos1", "MQTT-4.3.2-1", "MQTT-4.3.2-2", must, "the server sends a QoS 1 message with a packet id and without DUP", serverQoS1},
 		{"publish/server-qos2", "MQTT-4.3.3-1", "MQTT-4.3.3-4", must, "the server answers PUBREC with PUBREL of the same packet id", serverQoS2},
@@ -113,17 +114,22 @@ func pubrelAgain(x *exam) {
 	pub.await("PUBCOMP to a PUBREL that was sent again", answerTo(packets.Pubcomp, pub.nextID))
 }
 
-func qos2Once(x *exam) {
-	x.needsQoS(2)
-	sub, pub := x.sub(), x.pub()
-	sub.subscribe(x.topic("t"), 2)
-	pk := pub.publishing(x.topic("t"), "m", 2)
-	pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)))
-	pk.FixedHeader.Dup = true
-	pub.send(pk)
-	pub.complete(pk)
-	sub.message("m")
-	sub.nothing(pub, "the PUBLISH was sent twice with one packet id, before PUBREL")
+// qos2Repeated sends a PUBLISH again before PUBREL, some times.
+func qos2Repeated(times int) func(*exam) {
+	return func(x *exam) {
+		x.needsQoS(2)
+		sub, pub := x.sub(), x.pub()
+		sub.subscribe(x.topic("t"), 2)
+		pk := pub.publishing(x.topic("t"), "m", 2)
+		for range times {
+			pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)))
+			pk.FixedHeader.Dup = true
+			pub.send(pk)
+		}
+		pub.complete(pk)
+		sub.message("m")
+		sub.nothing(pub, "the PUBLISH was sent again with one packet id, before PUBREL")
+	}
 }
 
 func qos2Again(x *exam) {
