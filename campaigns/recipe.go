@@ -50,7 +50,7 @@ type Another struct {
 
 // ReadRecipeOn reads how a run was made, to make it on something else.
 func ReadRecipeOn(stateDir, dir string, on Another) (Recipe, error) {
-	return readRecipe(stateDir, dir, on.Binary, func(r *Recipe) error {
+	return readRecipe(stateDir, dir, on.Binary+on.Version, func(r *Recipe) error {
 		if on.SDK != "" {
 			r.Start.SDK = on.SDK
 		}
@@ -74,7 +74,7 @@ func ReadRecipeOn(stateDir, dir string, on Another) (Recipe, error) {
 	})
 }
 
-// readRecipe reads a recipe; given is the binary that the caller named, "" for none.
+// readRecipe reads a recipe; given is the binary or the version that the caller named, "" for none.
 func readRecipe(stateDir, dir, given string, broker func(*Recipe) error) (Recipe, error) {
 	d, err := reports.Open(dir)
 	if err != nil {

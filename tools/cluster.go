@@ -69,12 +69,17 @@ func nodesParam() Param {
 	return Param{Name: "nodes", Type: Integer, Min: 1, Max: 5, Example: "3"}
 }
 
-// load checks the cluster of a call, and reads its document.
+// load checks the cluster of a call, and reads its document. The document names the flavor,
+// which the envelope may limit too.
 func (a *agent) load(c cluster.Config) (cluster.Config, error) {
 	if err := a.envelope.Cluster(c); err != nil {
 		return c, err
 	}
-	return c.Load()
+	c, err := c.Load()
+	if err != nil {
+		return c, err
+	}
+	return c, a.envelope.Cluster(c)
 }
 
 func (a *agent) clusterStart() Tool {

@@ -83,11 +83,14 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 const endBound = 5 * time.Second
 
 // ended says how a node ended, "" if it serves. Its last connection ends before its process is gone.
-func ended(ctx context.Context, n *cluster.Node) string {
-	ctx, cancel := context.WithTimeout(ctx, endBound)
+// Nodes that the kernel or a stranger killed did not end by themselves.
+func ended(outer context.Context, n *cluster.Node) string {
+	ctx, cancel := context.WithTimeout(outer, endBound)
 	defer cancel()
 	for ctx.Err() == nil {
-		if end := n.Ended(ctx); end != "" {
+		if end := n.Ended(ctx); strings.Contains(end, "signal 9") {
+			return ""
+		} else if end != "" {
 			return end
 		}
 		if _, err := n.Probe(ctx); err == nil {
@@ -95,7 +98,10 @@ func ended(ctx context.Context, n *cluster.Node) string {
 		}
 		time.Sleep(endPoll)
 	}
-	return ""
+	if outer.Err() != nil {
+		return ""
+	}
+	return n.Name() + " runs, and lets no client in"
 }
 
 const endPoll = 50 * time.Millisecond

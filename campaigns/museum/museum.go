@@ -47,6 +47,7 @@ type Exhibit struct {
 	Scenario string         `yaml:"scenario"` // of the library, or a file of the museum: scenarios/NAME.md
 	Claims   []string       `yaml:"claims"`   // one of them fails
 	Check    string         `yaml:"check"`    // of conformance, in place of a scenario
+	Ends     bool           `yaml:"ends"`     // the broker ends during the check
 	Nodes    int            `yaml:"nodes"`
 	Arm      []string       `yaml:"arm"`
 	Settings map[string]any `yaml:"settings"`

@@ -63,19 +63,24 @@ func TestJudge(t *testing.T) {
 		blame  string
 		result verdict.Result
 		named  bool
+		state  verdict.State
+		clean  bool
 	}{
-		{"the broker's, by its packets", "broker: lost", of("qos1-no-loss", verdict.Fail, verdict.Broker), true},
-		{"the broker's, as all of the run is", "broker: lost", of("qos1-no-loss", verdict.Fail, ""), true},
-		{"one of two is of an unknown party", "unknown: arm the tap", of("qos1-no-loss", verdict.Fail, verdict.Broker, ""), false},
-		{"one of two is the library's", "broker: lost; beside it sdk: a", of("qos1-no-loss", verdict.Fail, verdict.Broker, verdict.SDK), false},
-		{"the party is not known", "unknown: arm the tap", of("qos1-no-loss", verdict.Fail, ""), false},
-		{"the library's", "sdk: a", of("qos1-no-loss", verdict.Fail, verdict.SDK), false},
-		{"another claim", "broker: lost", of("order-per-stream", verdict.Fail, verdict.Broker), false},
-		{"it passed", "", of("qos1-no-loss", verdict.Pass), false},
+		{"the broker's, by its packets", "broker: lost", of("qos1-no-loss", verdict.Fail, verdict.Broker), true, verdict.FailOnce, false},
+		{"the broker's, as all of the run is", "broker: lost", of("qos1-no-loss", verdict.Fail, ""), true, verdict.FailOnce, false},
+		{"one of two is of an unknown party", "unknown: arm the tap", of("qos1-no-loss", verdict.Fail, verdict.Broker, ""), false, verdict.FailOnce, false},
+		{"one of two is the library's", "broker: lost; beside it sdk: a", of("qos1-no-loss", verdict.Fail, verdict.Broker, verdict.SDK), false, verdict.FailOnce, false},
+		{"the party is not known", "unknown: arm the tap", of("qos1-no-loss", verdict.Fail, ""), false, verdict.FailOnce, false},
+		{"the library's", "sdk: a", of("qos1-no-loss", verdict.Fail, verdict.SDK), false, verdict.FailOnce, false},
+		{"another claim", "broker: lost", of("order-per-stream", verdict.Fail, verdict.Broker), false, verdict.FailOnce, false},
+		{"it passed", "", of("qos1-no-loss", verdict.Pass), false, verdict.PassSmoke, true},
+		{"it passed beside another failure", "broker: slow", of("qos1-no-loss", verdict.Pass), false, verdict.FailOnce, true},
+		{"it passed, and the fault did not land", "", of("qos1-no-loss", verdict.Pass), false, verdict.InconclusiveFault, false},
+		{"it could not be judged, in a run that passed", "", of("qos1-no-loss", verdict.Unknown), false, verdict.PassSmoke, true},
 	} {
-		s := &reports.Summary{Verdict: verdict.Verdict{Blame: c.blame, Results: []verdict.Result{c.result}}}
-		if got := e.judge("1", s); got.Named != c.named {
-			t.Errorf("%s: named %v, want %v", c.name, got.Named, c.named)
+		s := &reports.Summary{Verdict: verdict.Verdict{State: c.state, Blame: c.blame, Results: []verdict.Result{c.result}}}
+		if got := e.judge("1", s); got.Named != c.named || got.Clean != c.clean {
+			t.Errorf("%s: named %v and clean %v, want %v and %v", c.name, got.Named, got.Clean, c.named, c.clean)
 		}
 	}
 }

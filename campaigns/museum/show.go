@@ -222,7 +222,7 @@ func (e Exhibit) judge(version string, s *reports.Summary) Trial {
 		}
 		t.Named = t.Named || right > 0 && wrong == 0
 	}
-	t.Clean = passed == len(e.Claims) || v.State.ExitCode() == 0
+	t.Clean = v.State.ExitCode() == 0 || v.State.Failed() && passed == len(e.Claims)
 	return t
 }
 
@@ -241,8 +241,11 @@ func (s Show) examine(ctx context.Context, e Exhibit, version string) (Trial, er
 	for _, row := range report.Results { // there is one
 		t.Check, t.Named, t.Clean = row.Verdict, row.Verdict == string(conformance.Violates), row.Verdict == string(conformance.Conforms)
 	}
-	if len(report.Ended) > 0 {
-		t.Check, t.Named, t.Clean = "the broker ended", true, false
+	switch ended := len(report.Ended) > 0; {
+	case ended && !e.Ends:
+		return Trial{}, fmt.Errorf("the broker did not live through the check: %s", report.Ended[0])
+	case e.Ends:
+		t.Named, t.Clean = ended, !ended
 	}
 	return t, nil
 }

@@ -36,7 +36,7 @@ func (a *app) findingsReplay() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&on.Version, "broker-version", "", "of RobustMQ, such as v0.4.12, to be downloaded")
+	f.StringVar(&on.Version, "broker-version", "", "of the broker, such as v0.4.12, to be downloaded or installed")
 	f.StringVar(&on.Binary, "binary", "", "`path` of the broker's other version")
 	f.StringVar(&on.SDK, "sdk", "", "the other version of the library: `LANGUAGE/LIBRARY@VERSION`")
 	f.IntVar(&times, "times", 0, "how many runs of each (default: as many as its fix takes)")

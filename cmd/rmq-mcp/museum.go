@@ -16,7 +16,7 @@ func (a *app) museum() *cobra.Command {
 		Use:   "museum",
 		Short: "Test the judge with defects that other people reported",
 		Long: "Shows defects of brokers and client libraries from public reports, each in a version that has it and in the\n" +
-			"version that fixed it. Versions are installed from their registries.",
+			"version that fixed it. Brokers are installed from their registries.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.museumList(), a.museumRun())

@@ -19,7 +19,8 @@ var claimSDKResumes = Entry{
 const resumeBound = int64(10 * time.Second)
 
 // resumes judges that a connected client publishes. It looks for silences: times of a connection
-// without a PUBLISH or a PUBREL of the client, while the broker owed no answer. No window is full then. Messages of QoS 0 are not judged: with a broker that reads nothing they wait in the socket.
+// without a PUBLISH or a PUBREL of the client, while the broker owed no answer. No window is full then.
+// After PUBREC the client has to send PUBREL. Messages of QoS 0 are not judged: with a broker that reads nothing they wait in the socket.
 // A silence is judged when all calls are known, as a library may refuse them late.
 type resumes struct {
 	ledger   *ledger
@@ -30,12 +31,35 @@ type resumes struct {
 
 // A publisher is the last connection of a client.
 type publisher struct {
-	conn, early int32 // early: a connection with a PUBLISH before its CONNACK
-	since       int64 // time of CONNACK; 0 for no connection
-	last        int64 // time of the last PUBLISH or PUBREL, or of an answer to one
-	open        int   // exchanges that the broker has to answer
-	qos2, freed int   // PUBLISHes of QoS 2 on this connection, and PUBRELs
-	greeted     int64 // row of CONNACK
+	conn    int32
+	since   int64 // time of CONNACK; 0 for none
+	greeted int64 // its row
+	last    int64 // time of the last PUBLISH or PUBREL, or of an answer to one
+	open    idSet // packet ids for the broker to answer
+}
+
+// An idSet is packet ids, as bits.
+type idSet []uint64
+
+func (s *idSet) add(id int64) {
+	for len(*s) <= int(uint16(id)>>6) {
+		*s = append(*s, 0)
+	}
+	(*s)[uint16(id)>>6] |= 1 << (id & 63)
+}
+
+// drop removes an id, and reports whether it was there.
+func (s idSet) drop(id int64) bool {
+	i := int(uint16(id) >> 6)
+	if i >= len(s) || s[i]&(1<<(id&63)) == 0 {
+		return false
+	}
+	s[i] &^= 1 << (id & 63)
+	return true
+}
+
+func (s idSet) empty() bool {
+	return !slices.ContainsFunc(s, func(word uint64) bool { return word != 0 })
 }
 
 // A silent is a silence of a client.
@@ -51,7 +75,11 @@ func newResumes(ctx Context) Checker {
 
 func (c *resumes) fork() Checker {
 	f := *c
-	f.of, f.silences, f.whole = slices.Clone(c.of), slices.Clone(c.silences), slices.Clone(c.whole)
+	f.of = forks(c.of, func(r publisher) publisher {
+		r.open = slices.Clone(r.open)
+		return r
+	})
+	f.silences, f.whole = slices.Clone(c.silences), slices.Clone(c.whole)
 	return &f
 }
 
@@ -65,50 +93,32 @@ func (c *resumes) Add(b *history.Batch) {
 }
 
 func (c *resumes) take(p *packet, r *publisher) {
-	says := !p.toClient && (p.kind == publishPacket && p.qos > 0 || p.kind == pubrelPacket)
 	switch {
-	case says && p.conn > r.conn:
-		r.early = p.conn
-	case p.accepted() && p.conn >= r.conn:
+	case p.kind == connectPacket && p.conn >= r.conn:
 		c.close(p.process, r, p.time, p.row)
-		*r = publisher{conn: p.conn, early: r.early, since: p.time, last: p.time, greeted: p.row}
-		if r.early == p.conn { // it may fill a window
-			r.open = 1
+		*r = publisher{conn: p.conn}
+	case p.conn != r.conn: // late, on a connection that the client has left or replaced
+	case p.accepted():
+		if r.since == 0 {
+			r.since, r.last, r.greeted = p.time, p.time, p.row
 		}
-	case r.since == 0 || p.conn != r.conn:
-	case says:
+	case !p.toClient && (p.kind == publishPacket && p.qos > 0 || p.kind == pubrelPacket):
 		c.pause(p.process, r, p.time, p.row)
-		r.say(p)
-	case r.open > 0 && p.toClient && (p.kind == pubackPacket || p.kind == pubcompPacket || p.kind == pubrecPacket):
+		r.open.add(p.id)
 		r.last = p.time
-		if p.kind != pubrecPacket || p.refused() {
-			r.open--
+	case p.toClient && (p.kind == pubackPacket || p.kind == pubcompPacket || p.kind == pubrecPacket):
+		if r.open.drop(p.id) {
+			r.last = p.time
 		}
 	case p.kind == closedPacket, p.kind == disconnectPacket:
 		c.close(p.process, r, p.time, p.row)
-	}
-}
-
-// say counts an exchange for the broker to answer: a PUBLISH, or a PUBREL without a PUBLISH on this
-// connection.
-func (r *publisher) say(p *packet) {
-	r.last = p.time
-	switch {
-	case p.kind == publishPacket:
-		r.open++
-		if p.qos == 2 {
-			r.qos2++
-		}
-	case r.freed == r.qos2:
-		r.open++
-	default:
-		r.freed++
+		r.conn++
 	}
 }
 
 // pause notes a silence that a packet ended.
 func (c *resumes) pause(process int32, r *publisher, until, row int64) {
-	if r.open == 0 {
+	if r.open.empty() {
 		c.silences = c.note(c.silences, silent{process, r.since, r.last, until, r.greeted, row})
 	}
 }
@@ -164,20 +174,15 @@ func (c *resumes) Result(*closing) verdict.Result {
 
 // owesPublish returns the time of the first publish for which a client had to send something in a
 // silence, never for none. The message was published on the connection and was not sent by the end. Other
-// clients had answers meanwhile, so the broker was reading. A late row or a slow clock of a driver is
-// no matter of a second.
+// clients had answers meanwhile, so the broker was reading. A row is late, or the clock of
+// a driver slow, by less than a second.
 func (l *ledger) owesPublish(s *silent) (first int64) {
-	first, served := never, false
+	first = never
 	for at, row := range l.tables.Streams {
-		messages := &l.sends.streams[at].messages
-		if row.Producer != s.process {
-			served = served || l.answered(int32(at), s.from, s.until)
+		if row.Producer != s.process || row.QoS == 0 || row.Will {
 			continue
 		}
-		if row.QoS == 0 || row.Will {
-			continue
-		}
-		messages.each(func(seq int64, m *message) bool {
+		l.sends.streams[at].messages.each(func(seq int64, m *message) bool {
 			if m.call == 0 || m.called < s.since {
 				return true
 			}
@@ -190,19 +195,28 @@ func (l *ledger) owesPublish(s *silent) (first int64) {
 			return m.called <= s.until-resumeBound && first == never
 		})
 	}
-	if !served || first == never || l.calm(s.process, max(first, s.from), s.until) < resumeBound {
+	if first == never || l.calm(s.process, max(first, s.from), s.until) < resumeBound ||
+		!l.answersOthers(s.process, max(first, s.from), s.until) {
 		return never
 	}
 	return first
 }
 
-// answered reports whether a message of a stream was acknowledged between two times.
-func (l *ledger) answered(at int32, from, to int64) (yes bool) {
-	l.sends.streams[at].messages.each(func(_ int64, m *message) bool {
-		yes = m.outcome == history.OK && from < m.acked && m.acked < to
-		return !yes && m.called < to
-	})
-	return yes
+// answersOthers reports whether a message of another client was acknowledged between two times.
+func (l *ledger) answersOthers(process int32, from, to int64) (yes bool) {
+	for at, row := range l.tables.Streams {
+		if row.Producer == process || row.QoS == 0 || row.Will {
+			continue
+		}
+		l.sends.streams[at].messages.each(func(_ int64, m *message) bool {
+			yes = m.outcome == history.OK && from < m.acked && m.acked <= to
+			return !yes && m.called < to
+		})
+		if yes {
+			return true
+		}
+	}
+	return false
 }
 
 // publishNothing drops every PUBLISH and PUBREL of the clients.

@@ -46,7 +46,7 @@ func TestHealthyWire(t *testing.T) {
 	plain.Stream, plain.Seq, plain.QoS, plain.Flags = q1, 3, 1, history.FlagDup
 	s.add(plain)
 	s.marker(q1, 4, history.OK).deliver(sub, q1, 4, history.FlagEnd).marker(q2, 11, history.OK).deliver(sub, q2, 11, history.FlagEnd)
-	s.join(probe1).acked(probed, 0, 0).wait(41 * time.Second).disconnect(pub)
+	s.join(probe1).acked(probed, 0, 0).wait(41*time.Second).acked(probed, 1, 1).disconnect(pub)
 	ended := blank(history.KindDriver, history.None)
 	ended.Text = "ended: exit status 0"
 	s.add(ended)
@@ -578,9 +578,24 @@ func TestWireClaims(t *testing.T) {
 			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
 		}, pass, ""},
 		{"a PUBLISH before CONNACK", "sdk-resumes", func(s *story) {
-			s.disconnect(pub).packet(pub, "publish", 90, s.of(q1, 0), onConn(1)).connect(pub, false).call(s.publishing(q1, 1))
+			s.disconnect(pub).packet(pub, "connect", 0, onConn(1)).packet(pub, "publish", 90, s.of(q1, 0), onConn(1)).toClient(pub, "connack", 0, onConn(1))
+			s.call(s.publishing(q1, 1))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).packet(pub, "closed", 0, onConn(1))
+		}, pass, ""},
+		{"a CONNACK for a client that has given up", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).packet(pub, "connect", 0, onConn(1)).packet(pub, "closed", 0, onConn(1)).toClient(pub, "connack", 0, onConn(1))
+			s.call(s.publishing(q1, 0))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).packet(pub, "connect", 0, onConn(2)).toClient(pub, "connack", 0, onConn(2))
+		}, unknown, ""},
+		{"an answer to another packet id", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, true).packet(pub, "publish", 90, s.of(q2, 0)).packet(pub, "pubrel", 91, s.of(q2, 1))
+			s.toClient(pub, "pubcomp", 91, s.of(q2, 1)).call(s.publishing(q1, 0))
 			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
 		}, pass, ""},
+		{"answered by PUBREC, and not released", "sdk-resumes", func(s *story) {
+			s.disconnect(pub).connect(pub, true).packet(pub, "publish", 90, s.of(q2, 0)).toClient(pub, "pubrec", 90, s.of(q2, 0)).call(s.publishing(q2, 1))
+			s.wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
+		}, fail, "sent no PUBLISH for 11"},
 		{"nothing to publish", "sdk-resumes", func(s *story) {
 			s.acked(q1, 0, 1).disconnect(pub).connect(pub, true).wait(11*time.Second).join(probe1).acked(probed, 0, 0).disconnect(pub)
 		}, unknown, ""},
