@@ -37,7 +37,7 @@ type Recipe struct {
 // it names things of this machine. Binary is where the broker's binary is now, "" for
 // where it was.
 func ReadRecipe(stateDir, dir, binary string) (Recipe, error) {
-	return readRecipe(stateDir, dir, binary, func(r *Recipe) error { return findBroker(r, binary) })
+	return readRecipe(stateDir, dir, binary != "", func(r *Recipe) error { return findBroker(r, binary) })
 }
 
 // Another is what a run is repeated on instead of what it was on: a version of the broker,
@@ -50,7 +50,7 @@ type Another struct {
 
 // ReadRecipeOn reads how a run was made, to make it on something else.
 func ReadRecipeOn(stateDir, dir string, on Another) (Recipe, error) {
-	return readRecipe(stateDir, dir, on.Binary+on.Version, func(r *Recipe) error {
+	return readRecipe(stateDir, dir, on.Binary != "" || on.Version != "", func(r *Recipe) error {
 		if on.SDK != "" {
 			r.Start.SDK = on.SDK
 		}
@@ -74,8 +74,8 @@ func ReadRecipeOn(stateDir, dir string, on Another) (Recipe, error) {
 	})
 }
 
-// readRecipe reads a recipe; given is the binary or the version that the caller named, "" for none.
-func readRecipe(stateDir, dir, given string, broker func(*Recipe) error) (Recipe, error) {
+// readRecipe reads a recipe; given says that the caller named a binary or a version.
+func readRecipe(stateDir, dir string, given bool, broker func(*Recipe) error) (Recipe, error) {
 	d, err := reports.Open(dir)
 	if err != nil {
 		return Recipe{}, err
@@ -129,7 +129,7 @@ func readStart(d *reports.RunDir) (start keeper.Start, err error) {
 
 // checkStranger refuses a run of another key than this state directory's if it names
 // something of this machine. Its author must not choose the things that we act on.
-func (r *Recipe) checkStranger(stateDir, dir, given string) error {
+func (r *Recipe) checkStranger(stateDir, dir string, given bool) error {
 	seal, err := reports.VerifySeal(dir)
 	if err != nil {
 		return fmt.Errorf("%w; what was changed since is not repeated, `rmq-mcp verify` says what it is", err)
@@ -150,7 +150,7 @@ func (r *Recipe) checkStranger(stateDir, dir, given string) error {
 
 // ofThisMachine is the first thing of this machine that a recipe names, "" where it names
 // none, and how a person names it instead.
-func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
+func (r *Recipe) ofThisMachine(given bool) (named, next string, err error) {
 	c := r.Start.Cluster
 	byHand := "if you want that, read its scenario and run it yourself: `rmq-mcp run " + reports.Dir(r.Dir).File(reports.EvidenceDir, reports.ScenarioFile)
 	switch {
@@ -168,9 +168,9 @@ func (r *Recipe) ofThisMachine(given string) (named, next string, err error) {
 		return fmt.Sprintf("image %q", c.Image), byHand + " --runtime docker --image IMAGE`", nil
 	case c.Document != nil || c.Broker != "":
 		return "the document of a broker", byHand + " --broker FILE`", nil
-	case c.Version != "" && given == "" && cluster.FlavorNamed(c.Flavor).Document != nil:
+	case c.Version != "" && !given && cluster.FlavorNamed(c.Flavor).Document != nil:
 		return fmt.Sprintf("%s %s, to be installed", c.Flavor, c.Version), fmt.Sprintf("%s --flavor %s --broker-version %s`", byHand, c.Flavor, c.Version), nil
-	case c.Binary != "" && !c.Imaged() && given == "":
+	case c.Binary != "" && !c.Imaged() && !given:
 		return fmt.Sprintf("binary %q", c.Binary), "name yours by --binary", nil
 	}
 	s, err := scenarios.Parse(r.Run.Scenario, []byte(r.Text))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/internal/install"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
@@ -20,7 +21,7 @@ func TestADiskThatIsFull(t *testing.T) {
 	t.Cleanup(func() { exec.Command("umount", dir).Run() })
 	c := cache{dir}
 	_, err := tiny(lock).provide(t.Context(), c, python{})
-	if err == nil || !strings.Contains(err.Error(), diskFull) {
+	if err == nil || !strings.Contains(err.Error(), install.DiskFull) {
 		t.Errorf("%v: want that the disk is full", err)
 	}
 	onlyLocks(t, c)

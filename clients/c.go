@@ -51,12 +51,16 @@ type c struct {
 }
 
 func (c) cc() tool {
-	return tool{names: []string{"cc", "gcc", "clang"}, install: install{debian: "gcc libc6-dev"}}
+	return tool{names: []string{"cc", "gcc", "clang"}, install: systemPackages{debian: "gcc libc6-dev"}}
 }
 
-func (c) cmake() tool { return tool{names: []string{"cmake"}, install: install{debian: "cmake"}} }
+func (c) cmake() tool {
+	return tool{names: []string{"cmake"}, install: systemPackages{debian: "cmake"}}
+}
 
-func (c) cargo() tool { return tool{names: []string{"cargo"}, install: install{debian: "cargo"}} }
+func (c) cargo() tool {
+	return tool{names: []string{"cargo"}, install: systemPackages{debian: "cargo"}}
+}
 
 // identity is the C library that drivers are linked to.
 func (c) identity(ctx context.Context) string {
@@ -80,7 +84,7 @@ func (t c) missing(ctx context.Context, sdk SDK) string {
 		}
 	}
 	if !t.compiles(ctx, "#include <openssl/ssl.h>") {
-		return "OpenSSL's headers are missing; " + install{debian: "libssl-dev"}.String()
+		return "OpenSSL's headers are missing; " + systemPackages{debian: "libssl-dev"}.String()
 	}
 	return ""
 }
@@ -92,7 +96,7 @@ func (t c) missingPackaged(ctx context.Context) string {
 	is, err := t.installed(ctx, "${source:Upstream-Version}")
 	switch {
 	case err != nil || is == "":
-		return fmt.Sprintf("Debian's %s is missing; %s", t.debian, install{debian: t.debian})
+		return fmt.Sprintf("Debian's %s is missing; %s", t.debian, systemPackages{debian: t.debian})
 	case is != t.packaged:
 		return fmt.Sprintf("Debian's %s is %s here, and this driver is of %s; take Debian 12, in a container for instance", t.debian, is, t.packaged)
 	}

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // cratePattern finds the crate in a Cargo.lock of one.
@@ -69,7 +71,7 @@ func (t c) unpackCrate(ctx context.Context, b build) (string, error) {
 		return "", err
 	}
 	if is := sha256.Sum256(content); hex.EncodeToString(is[:]) != sum {
-		return "", fmt.Errorf("%s has the checksum %x, and the lock says %s%s", kept[0], is, sum, remedy("checksum mismatch"))
+		return "", fmt.Errorf("%s has the checksum %x, and the lock says %s%s", kept[0], is, sum, install.Remedy("checksum mismatch"))
 	}
 	return filepath.Join(b.temp, file), untar(content, b.temp)
 }

@@ -7,9 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // A cache is the folder below which everything is made and downloaded:
@@ -24,7 +23,6 @@ type cache struct{ dir string }
 func cacheIn(dir string) cache { return cache{filepath.Join(dir, "sdks")} }
 
 const (
-	lockPoll   = 100 * time.Millisecond
 	lockSuffix = ".lock"
 	building   = ".building-"
 	downloads  = "downloads"
@@ -56,7 +54,7 @@ func (c cache) once(ctx context.Context, name string, build func(dir, temp strin
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return "", err
 	}
-	lock, err := lockFile(ctx, lockOf(final), (*flock.Flock).TryLockContext)
+	lock, err := install.Lock(ctx, lockOf(final))
 	if err != nil {
 		return "", fmt.Errorf("wait for another process that builds %s: %w", final, err)
 	}
@@ -105,7 +103,7 @@ func (c cache) fill(ctx context.Context, lang string) (release func() error, err
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(ctx, lockOf(filepath.Join(c.dir, downloads)), (*flock.Flock).TryRLockContext)
+	lock, err := install.RLock(ctx, lockOf(filepath.Join(c.dir, downloads)))
 	if err != nil {
 		return nil, err
 	}
@@ -113,26 +111,4 @@ func (c cache) fill(ctx context.Context, lang string) (release func() error, err
 		return nil, errors.Join(err, lock.Unlock())
 	}
 	return lock.Unlock, nil
-}
-
-// lockFile locks a file by one of flock's functions. Its previous holder may
-// have removed the file. The file of that name is then a new one, and is locked
-// instead.
-func lockFile(ctx context.Context, path string, try func(*flock.Flock, context.Context, time.Duration) (bool, error)) (*flock.Flock, error) {
-	for {
-		lock := flock.New(path)
-		if _, err := try(lock, ctx, lockPoll); err != nil {
-			lock.Close()
-			return nil, err
-		}
-		locked, err := lock.Stat()
-		if err != nil {
-			lock.Close()
-			return nil, err
-		}
-		if named, err := os.Stat(path); err == nil && os.SameFile(locked, named) {
-			return lock, nil
-		}
-		lock.Close()
-	}
 }

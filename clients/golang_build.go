@@ -42,7 +42,7 @@ const (
 
 func (golang) tool(sdk SDK) tool {
 	return tool{names: []string{"go"}, version: []string{"version"}, env: countsNothing(), least: sdk.Needs,
-		install: install{debian: "golang-go", brew: "go", winget: "GoLang.Go"}}
+		install: systemPackages{debian: "golang-go", brew: "go", winget: "GoLang.Go"}}
 }
 
 // identity is the rest of what a driver is made of; it runs without a toolchain.

@@ -8,9 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/gofrs/flock"
-
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // javaLibraries are the SDKs of Java.
@@ -70,8 +69,8 @@ func (java) tools() []tool {
 	}
 }
 
-func javaInstall() install {
-	return install{debian: "default-jdk-headless maven", brew: "openjdk maven",
+func javaInstall() systemPackages {
+	return systemPackages{debian: "default-jdk-headless maven", brew: "openjdk maven",
 		winget: "EclipseAdoptium.Temurin.21.JDK, and Maven from https://maven.apache.org"}
 }
 
@@ -135,7 +134,7 @@ func (j java) maven(ctx context.Context, b build, goal string, arguments ...stri
 	if err != nil {
 		return err
 	}
-	lock, err := lockFile(ctx, lockOf(b.downloads), (*flock.Flock).TryLockContext)
+	lock, err := install.Lock(ctx, lockOf(b.downloads))
 	if err != nil {
 		return fmt.Errorf("wait for another Maven: %w", err)
 	}

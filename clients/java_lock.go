@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // A javaJar is a line of a lock.
@@ -30,7 +32,7 @@ func (j javaJar) verify(dir string) error {
 	}
 	if sum != j.sum {
 		const what = "checksum mismatch"
-		return fmt.Errorf("%s: %s: it is %s, and the lock says %s%s", j, what, sum, j.sum, remedy(what))
+		return fmt.Errorf("%s: %s: it is %s, and the lock says %s%s", j, what, sum, j.sum, install.Remedy(what))
 	}
 	return nil
 }

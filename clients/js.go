@@ -36,7 +36,7 @@ type javascript struct{}
 
 func (javascript) node(sdk SDK) tool {
 	return tool{names: []string{"node"}, least: sdk.Needs,
-		install: install{debian: "nodejs npm", brew: "node", winget: "OpenJS.NodeJS.LTS"}}
+		install: systemPackages{debian: "nodejs npm", brew: "node", winget: "OpenJS.NodeJS.LTS"}}
 }
 
 func (j javascript) npm() tool {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gofrs/flock"
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // A Program starts a driver.
@@ -28,7 +28,7 @@ func (p Program) take(ctx context.Context) (release func() error, err error) {
 	if p.hold == "" {
 		return func() error { return nil }, nil
 	}
-	lock, err := lockFile(ctx, p.hold, (*flock.Flock).TryRLockContext)
+	lock, err := install.RLock(ctx, p.hold)
 	if err != nil {
 		return nil, fmt.Errorf("wait until no process makes or removes it: %w", err)
 	}
@@ -115,7 +115,7 @@ func (b build) provide(ctx context.Context, c cache, t toolchain) (Program, erro
 		return t.make(ctx, b)
 	})
 	if errors.Is(err, syscall.ENOSPC) {
-		err = fmt.Errorf("%w; %s", err, diskFull)
+		err = fmt.Errorf("%w; %s", err, install.DiskFull)
 	}
 	if err != nil {
 		return Program{}, err

@@ -75,7 +75,7 @@ const toBuild = "# To build the above:"
 
 func (python) tool(sdk SDK) tool {
 	return tool{names: []string{"python3", "python"}, least: sdk.Needs,
-		install: install{debian: "python3 python3-venv", brew: "python", winget: "Python.Python.3.12"}}
+		install: systemPackages{debian: "python3 python3-venv", brew: "python", winget: "Python.Python.3.12"}}
 }
 
 func (p python) identity(ctx context.Context) string {

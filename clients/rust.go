@@ -10,9 +10,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/gofrs/flock"
-
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // rustLibraries are the SDKs of Rust.
@@ -58,11 +57,11 @@ type rust struct{}
 
 func (rust) cargo(sdk SDK) tool {
 	return tool{names: []string{"cargo"}, least: sdk.Needs,
-		install: install{debian: "cargo-web", brew: "rust", winget: "Rustlang.Rustup"}}
+		install: systemPackages{debian: "cargo-web", brew: "rust", winget: "Rustlang.Rustup"}}
 }
 
 func (rust) linker() tool {
-	return tool{names: []string{"cc", "gcc", "clang"}, install: install{debian: "gcc libc6-dev", brew: "llvm", winget: "LLVM.LLVM"}}
+	return tool{names: []string{"cc", "gcc", "clang"}, install: systemPackages{debian: "gcc libc6-dev", brew: "llvm", winget: "LLVM.LLVM"}}
 }
 
 // identity is empty: what was built needs nothing of what built it.
@@ -91,7 +90,7 @@ func (r rust) make(ctx context.Context, b build) error {
 	}
 	// All builds share what they compile, one at a time, and the name of what
 	// comes out.
-	hold, err := lockFile(ctx, filepath.Join(b.downloads, "target.lock"), (*flock.Flock).TryLockContext)
+	hold, err := install.Lock(ctx, filepath.Join(b.downloads, "target.lock"))
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/history"
 	psnet "github.com/shirou/gopsutil/v3/net"
 	psutil "github.com/shirou/gopsutil/v3/process"
+
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // setBound is how long the system gets to stop, continue or end a process.

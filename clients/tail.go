@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,7 +12,6 @@ import (
 // A tail passes on what a driver prints and keeps the end of it for an error.
 type tail struct {
 	next    io.Writer
-	keep    int      // bytes; 0: tailBytes
 	secrets []string // that it was given
 
 	mu   sync.Mutex
@@ -30,7 +28,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = append(t.last, b...)
-	if extra := len(t.last) - cmp.Or(t.keep, tailBytes) - beyond; extra > 0 {
+	if extra := len(t.last) - tailBytes - beyond; extra > 0 {
 		t.last, t.cut = t.last[:copy(t.last, t.last[extra:])], true
 	}
 	if t.next == nil {
@@ -63,5 +61,5 @@ func (t *tail) String() string {
 	if len(t.last) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; it printed:\n%s", secret.New(t.secrets...).End(t.last, cmp.Or(t.keep, tailBytes), t.cut))
+	return fmt.Sprintf("; it printed:\n%s", secret.New(t.secrets...).End(t.last, tailBytes, t.cut))
 }

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -12,10 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/environ"
-	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // A tool is a program that a toolchain needs.
@@ -24,7 +22,7 @@ type tool struct {
 	version []string // the arguments that make it print its version; none: --version
 	env     []string // added to the environment for that
 	least   string   // the version that it must have; "" for any
-	install install
+	install systemPackages
 }
 
 // find answers where the tool is and its version. The error says what to do.
@@ -80,7 +78,7 @@ func printedVersion(ctx context.Context, env []string, argv0 string, arguments [
 		cmd.Env = append(cmd.Env, env...)
 		text, err := cmd.CombinedOutput()
 		if out.version = versionNumber.FindString(string(text)); err != nil || out.version == "" {
-			out.err = fmt.Errorf("%s %s does not print its version: %s", argv0, strings.Join(arguments, " "), lastOf(text))
+			out.err = fmt.Errorf("%s %s does not print its version: %s", argv0, strings.Join(arguments, " "), install.Last(text))
 		}
 		return out
 	})
@@ -121,91 +119,27 @@ func numbers(version string) (all []int) {
 	return all
 }
 
-// install is what to install by each system's package manager.
-type install struct{ debian, brew, winget string }
+// systemPackages are what to install by each system's package manager.
+type systemPackages struct{ debian, brew, winget string }
 
-func (i install) String() string {
+func (p systemPackages) String() string {
 	switch runtime.GOOS {
 	case "darwin":
-		return "run: brew install " + i.brew
+		return "run: brew install " + p.brew
 	case "windows":
-		return "run: winget install " + i.winget
+		return "run: winget install " + p.winget
 	}
-	return "on Debian and Ubuntu run: sudo apt-get install " + i.debian
+	return "on Debian and Ubuntu run: sudo apt-get install " + p.debian
 }
 
-// run runs a tool in a folder, with env added to its environment. Its error
-// ends with the tool's last output, and with the next step if one is known.
+// run runs a tool in a folder, with env added to its environment.
 func (b build) run(ctx context.Context, dir string, env []string, argv ...string) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = dir
-	cmd.Env = slices.Concat(environ.Building(), []string{"TMPDIR=" + b.temp, "TMP=" + b.temp, "TEMP=" + b.temp}, env)
-	cmd.WaitDelay = time.Second
-	out := &tail{keep: causeBytes}
-	cmd.Stdout, cmd.Stderr = out, out
-	err := cmd.Run()
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return fmt.Errorf("%s: %w: %s%s", strings.Join(argv, " "), err, lastOf(out.last), remedy(string(out.last)))
+	return install.Run(ctx, dir, slices.Concat([]string{"TMPDIR=" + b.temp, "TMP=" + b.temp, "TEMP=" + b.temp}, env), argv...)
 }
 
 // runQuietly is for asking a tool something that it answers by its exit.
 func runQuietly(ctx context.Context, argv ...string) error {
 	return once(ctx, fmt.Sprint("quietly", argv), func() error { return query(ctx, argv[0], argv[1:]...).Run() })
-}
-
-// causeBytes is how much of what a tool printed last is searched for the cause.
-const causeBytes = 64 << 10
-
-// lastOf is the end of what a tool printed, without secrets.
-func lastOf(out []byte) string {
-	return strings.TrimSpace(secret.New().End(bytes.TrimSpace(out), tailBytes, false))
-}
-
-const diskFull = "the disk is full: `rmq-mcp sdks prune` removes what is not used, or give --dir on another disk"
-
-// remedies returns the messages of package managers and compilers for each cause
-// with a next step. A cause that explains others comes before them.
-func remedies() []struct {
-	said []string
-	next string
-} {
-	return []struct {
-		said []string
-		next string
-	}{
-		{[]string{"No space left on device", "no space left on device", "ENOSPC", "os error 28", "Disk quota exceeded"}, diskFull},
-		{
-			[]string{"DO NOT MATCH THE HASHES", "EINTEGRITY", "checksum mismatch", "SECURITY ERROR", "for checksum", "checksum for `"},
-			"the download differs from the lock: nothing of it was kept or run; before anything else find out whether a mirror or a proxy changed it",
-		},
-		{
-			[]string{"requires a different Python", "Requires-Python", "EBADENGINE", "requires rustc", "requires go >=", "UnsupportedClassVersionError", "invalid target release"},
-			"it needs another version of its language: install that, or take another version of the SDK",
-		},
-		{
-			[]string{"No matching distribution", "E404", "ETARGET", "Could not find artifact", "no matching package named", "unknown revision", "404 Not Found"},
-			"the package index of this machine does not have it: check which one is set up, and its mirror",
-		},
-		{
-			[]string{"name resolution", "resolve host", "ENOTFOUND", "EAI_AGAIN", "no such host", "ECONNREFUSED", "onnection refused", "timed out", "Could not transfer artifact", "ETIMEDOUT", "unreachable"},
-			"check that this machine reaches its package index",
-		},
-	}
-}
-
-// remedy returns the next step after a tool's output, or "" if none is known.
-func remedy(said string) string {
-	for _, r := range remedies() {
-		if slices.ContainsFunc(r.said, func(s string) bool { return strings.Contains(said, s) }) {
-			return "; " + r.next
-		}
-	}
-	return ""
 }
 
 // query is a program that is asked something of this machine.

@@ -22,7 +22,7 @@ func TestBrokerThatEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Ended) != 1 || !strings.Contains(report.Ended[0], "node-1 exited: status 2") || !report.Violated() {
+	if len(report.Down) != 1 || !strings.Contains(report.Down[0], "node-1 exited: status 2") || !report.Violated() {
 		t.Errorf("the report says %+v", report)
 	}
 }

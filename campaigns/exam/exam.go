@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/conformance"
 	"github.com/robustmq/rmq-mcp/conformance/mq9"
 	"github.com/robustmq/rmq-mcp/experiment"
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // Wait is how long a check waits for a packet by default.
@@ -72,25 +73,29 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		report.Results = append(report.Results, rowOf(r))
 	}
 	for _, n := range at.own {
-		if end := ended(ctx, n); end != "" {
-			report.Ended = append(report.Ended, end)
+		if why := down(ctx, n); why != "" {
+			report.Down = append(report.Down, why)
 		}
 	}
 	return report, err
 }
 
-// endBound is how long a node that lets no client in may take to end.
-const endBound = 5 * time.Second
+// A node that lets no client in may take endBound to end.
+const (
+	endBound = 5 * time.Second
+	endPoll  = 50 * time.Millisecond
+)
 
-// ended says how a node ended, "" if it serves. Its last connection ends before its process is gone.
+// down says why a node does not serve, "" if it does. Its last connection ends before its process is gone.
 // Nodes that the kernel or a stranger killed did not end by themselves.
-func ended(outer context.Context, n *cluster.Node) string {
+func down(outer context.Context, n *cluster.Node) string {
 	ctx, cancel := context.WithTimeout(outer, endBound)
 	defer cancel()
 	for ctx.Err() == nil {
-		if end := n.Ended(ctx); strings.Contains(end, "signal 9") {
+		if state, err := n.State(ctx); err == nil && state == history.StateKilled {
 			return ""
-		} else if end != "" {
+		}
+		if end := n.Ended(ctx); end != "" {
 			return end
 		}
 		if _, err := n.Probe(ctx); err == nil {
@@ -103,8 +108,6 @@ func ended(outer context.Context, n *cluster.Node) string {
 	}
 	return n.Name() + " runs, and lets no client in"
 }
-
-const endPoll = 50 * time.Millisecond
 
 // counting counts the checks that ended.
 func (o Options) counting(all int) func(conformance.Result) {

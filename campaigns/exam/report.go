@@ -19,7 +19,7 @@ type Report struct {
 	Seed    uint64 `json:"seed"`
 	Results []Row  `json:"results"`
 
-	Ended []string `json:"ended,omitempty"` // nodes whose process ended during the checks, with the last lines of their logs
+	Down []string `json:"down,omitempty"` // nodes that do not serve after the checks: how their process ended, with the last lines of its log
 }
 
 // A Row is one statement held against a broker.
@@ -110,9 +110,9 @@ func (r Report) Wrong() []Row {
 	return all
 }
 
-// Violated reports whether the broker violates a MUST and is not known for it, or ended.
+// Violated reports whether the broker violates a MUST and is not known for it, or a node is down.
 func (r Report) Violated() bool {
-	return len(r.Ended) > 0 || slices.ContainsFunc(r.Results, func(r Row) bool {
+	return len(r.Down) > 0 || slices.ContainsFunc(r.Results, func(r Row) bool {
 		return r.Verdict == string(conformance.Violates) && r.Level == "MUST" && r.Known == ""
 	})
 }
@@ -138,8 +138,8 @@ func (r Report) Markdown(w io.Writer) {
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 	}
-	for _, end := range r.Ended {
-		fmt.Fprintf(w, "\nEnded during the checks:\n\n```\n%s\n```\n", end)
+	for _, end := range r.Down {
+		fmt.Fprintf(w, "\nDown after the checks:\n\n```\n%s\n```\n", end)
 	}
 	wrong := r.Wrong()
 	if len(wrong) == 0 {
@@ -170,8 +170,8 @@ func (r Report) Compared(before *Report) string {
 	n := r.Counted("")
 	text := fmt.Sprintf("%s: %d checks, %d conform, %d violate, %d known, %d unsupported, %d undecided", r.Broker, len(r.Results),
 		n[string(conformance.Conforms)], n[string(conformance.Violates)], n[known], n[string(conformance.Unsupported)], n[string(conformance.Undecided)])
-	if len(r.Ended) > 0 {
-		text += fmt.Sprintf("; %d nodes ended", len(r.Ended))
+	if len(r.Down) > 0 {
+		text += fmt.Sprintf("; %d nodes are down", len(r.Down))
 	}
 	if before == nil {
 		return text

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/clients"
@@ -57,25 +58,43 @@ type Exhibit struct {
 }
 
 // All are the exhibits, in the order of their names.
-func All() []Exhibit {
+func All() []Exhibit { return slices.Clone(exhibits()) }
+
+var exhibits = sync.OnceValue(func() (all []Exhibit) {
 	entries, err := files.ReadDir("exhibits")
-	if err != nil {
-		panic(err)
-	}
-	var all []Exhibit
 	for _, entry := range entries {
-		text, err := files.ReadFile(path.Join("exhibits", entry.Name()))
-		if err != nil {
-			panic(err)
-		}
-		sum := sha256.Sum256(text)
-		e := Exhibit{Name: strings.TrimSuffix(entry.Name(), ".yaml"), hash: hex.EncodeToString(sum[:])}
-		if err := yamlfile.Decode(text, &e); err != nil {
-			panic(fmt.Sprintf("exhibits/%s: %v", entry.Name(), err)) // a test reads all of them
+		e := Exhibit{Name: strings.TrimSuffix(entry.Name(), ".yaml")}
+		if err = e.read(); err != nil {
+			break
 		}
 		all = append(all, e)
 	}
+	if err != nil {
+		panic(err) // a test reads all of them
+	}
 	return all
+})
+
+// read reads the exhibit of a name. Its hash is that of its file and of its own scenario.
+func (e *Exhibit) read() error {
+	name := path.Join("exhibits", e.Name+".yaml")
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := yamlfile.Decode(text, e); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if e.own() {
+		scenario, err := files.ReadFile(e.Scenario)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		text = append(text, scenario...)
+	}
+	sum := sha256.Sum256(text)
+	e.hash = hex.EncodeToString(sum[:])
+	return nil
 }
 
 // Find returns the exhibits of some names, or of the one name all.

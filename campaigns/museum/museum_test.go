@@ -161,6 +161,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("docs/museum.md lacks the row of %s as it is; rmq-mcp museum list --markdown prints it", e.Name)
 		case strings.Contains(row[1], "missed"):
 			missed++
+		case e.Fixed != "" && !strings.HasPrefix(row[2], "0 of "):
+			t.Errorf("docs/museum.md says %q of the fixed version of %s", row[2], e.Name)
 		default:
 			found++
 		}

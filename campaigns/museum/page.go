@@ -1,6 +1,7 @@
 package museum
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -86,16 +87,9 @@ func Table(rows []Row) string {
 	for _, r := range rows {
 		e := r.Exhibit
 		fmt.Fprintf(&b, "| `%s` | %s %s ([%s](%s)) | %s | %s | %s | %s | %s | %s |\n",
-			e.Name, e.Product(), e.What, e.reportName(), e.Report, e.partyName(), e.Affected, orDash(e.Fixed), e.shownBy(), r.cell(e.Affected), r.cell(e.Fixed))
+			e.Name, e.Product(), e.What, e.reportName(), e.Report, e.partyName(), e.Affected, cmp.Or(e.Fixed, "–"), e.shownBy(), r.cell(e.Affected), r.cell(e.Fixed))
 	}
 	return b.String()
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "–"
-	}
-	return text
 }
 
 // cell is how often a version was named.

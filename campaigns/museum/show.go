@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,12 +78,17 @@ func (s Show) All(ctx context.Context, list []Exhibit) error {
 	if err := os.MkdirAll(folder(s.Runner.Dir), 0o755); err != nil {
 		return fmt.Errorf("make the museum's directory: %w", err)
 	}
-	if err := scenariosInto(folder(s.Runner.Dir)); err != nil {
+	own, err := os.MkdirTemp("", "rmq-mcp-museum-")
+	if err == nil {
+		defer os.RemoveAll(own)
+		err = os.CopyFS(own, files)
+	}
+	if err != nil {
 		return fmt.Errorf("write the museum's scenarios: %w", err)
 	}
 	var failed []string
 	for _, e := range list {
-		err := s.one(ctx, e)
+		err := s.one(ctx, own, e)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -99,26 +103,8 @@ func (s Show) All(ctx context.Context, list []Exhibit) error {
 	return nil
 }
 
-// scenariosInto writes the museum's own scenarios, as a run is made from a file.
-func scenariosInto(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "scenarios"), 0o755); err != nil {
-		return err
-	}
-	entries, err := files.ReadDir("scenarios")
-	for _, entry := range entries {
-		name := path.Join("scenarios", entry.Name())
-		text, err := files.ReadFile(name)
-		if err == nil {
-			err = reports.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), text)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-func (s Show) one(ctx context.Context, e Exhibit) error {
+// one tries an exhibit. The museum's own scenarios are in the directory own.
+func (s Show) one(ctx context.Context, own string, e Exhibit) error {
 	if e.Scenario == "" && e.Check == "" {
 		return nil
 	}
@@ -135,7 +121,7 @@ func (s Show) one(ctx context.Context, e Exhibit) error {
 				continue
 			}
 			s.Say(fmt.Sprintf("%s: %s %s, %d of %d", e.Name, e.Product(), version, i+1, s.Times))
-			t, err := s.trial(ctx, e, version)
+			t, err := s.trial(ctx, own, e, version)
 			if err != nil {
 				return err
 			}
@@ -176,11 +162,11 @@ func (t Trial) line() string {
 }
 
 // trial makes one run, or one check.
-func (s Show) trial(ctx context.Context, e Exhibit, version string) (Trial, error) {
+func (s Show) trial(ctx context.Context, own string, e Exhibit, version string) (Trial, error) {
 	if e.Check != "" {
 		return s.examine(ctx, e, version)
 	}
-	id, err := s.Runner.Run(ctx, e.start(folder(s.Runner.Dir), version))
+	id, err := s.Runner.Run(ctx, e.start(own, version))
 	if err != nil {
 		return Trial{}, err
 	}
@@ -241,9 +227,9 @@ func (s Show) examine(ctx context.Context, e Exhibit, version string) (Trial, er
 	for _, row := range report.Results { // there is one
 		t.Check, t.Named, t.Clean = row.Verdict, row.Verdict == string(conformance.Violates), row.Verdict == string(conformance.Conforms)
 	}
-	switch ended := len(report.Ended) > 0; {
+	switch ended := len(report.Down) > 0; {
 	case ended && !e.Ends:
-		return Trial{}, fmt.Errorf("the broker did not live through the check: %s", report.Ended[0])
+		return Trial{}, fmt.Errorf("the broker did not live through the check: %s", report.Down[0])
 	case e.Ends:
 		t.Named, t.Clean = ended, !ended
 	}

@@ -70,8 +70,8 @@ func printConformance(p paint, w io.Writer, report exam.Report) {
 		}
 		fmt.Fprintln(w)
 	}
-	for _, end := range report.Ended {
-		fmt.Fprintf(w, "\n%s %s\n", p.bad("ended during the checks:"), end)
+	for _, end := range report.Down {
+		fmt.Fprintf(w, "\n%s %s\n", p.bad("down after the checks:"), end)
 	}
 	for _, r := range report.Wrong() {
 		state := p.bad(r.Verdict)

@@ -72,7 +72,7 @@ func (a *app) museumRun() *cobra.Command {
 			"the verdict names the defect: by the right claim and of the right party. NAME is a defect of `rmq-mcp museum list`,\n" +
 			"or all. Ctrl-C stops in order; the same command resumes.\n" +
 			"Exit status: 1 if a defect that was tried is missed, 2 if it was stopped, 3 if a defect could not be tried.",
-		Example: "  rmq-mcp museum run rumqttc-no-dup\n  rmq-mcp museum run all --times 3",
+		Example: "  rmq-mcp museum run rumqttc-collision\n  rmq-mcp museum run all --times 3",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := museum.Find(args)

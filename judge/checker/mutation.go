@@ -22,6 +22,25 @@ func (m *mutation) batch(b *history.Batch) *history.Batch {
 	return m.apply(b)
 }
 
+// dropping drops the packets that match. Did is what it then did, and idle why nothing matched.
+func dropping(ctx Context, idle, did string, match func(*packet) bool) *mutation {
+	m := &mutation{idle: idle}
+	m.apply = func(b *history.Batch) *history.Batch {
+		gone := map[int]bool{}
+		packets := ctx.ledger.rows(b).packets
+		for i := range packets {
+			if p := &packets[i]; match(p) {
+				gone[p.i] = true
+			}
+		}
+		if len(gone) > 0 {
+			m.did = did
+		}
+		return picked(b, func(i int) bool { return !gone[i] })
+	}
+	return m
+}
+
 // without is a batch without those deliveries that drop names; where there are
 // none it is the batch itself.
 func without(b *history.Batch, from []delivery, drop func(delivery) bool) *history.Batch {

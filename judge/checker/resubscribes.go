@@ -140,20 +140,5 @@ func (c *resubscribes) Result(*closing) verdict.Result {
 
 // unsubscribe drops every SUBSCRIBE.
 func unsubscribe(ctx Context) *mutation {
-	m := &mutation{idle: "no client subscribed"}
-	m.apply = func(b *history.Batch) *history.Batch {
-		gone := map[int]bool{}
-		packets := ctx.ledger.rows(b).packets
-		for i := range packets {
-			if p := &packets[i]; p.kind == subscribePacket {
-				gone[p.i] = true
-			}
-		}
-		if len(gone) == 0 {
-			return b
-		}
-		m.did = "dropped every SUBSCRIBE"
-		return picked(b, func(i int) bool { return !gone[i] })
-	}
-	return m
+	return dropping(ctx, "no client subscribed", "dropped every SUBSCRIBE", func(p *packet) bool { return p.kind == subscribePacket })
 }

@@ -18,10 +18,11 @@ var claimSDKResumes = Entry{
 // resumeBound is how long a connected client may send nothing.
 const resumeBound = int64(10 * time.Second)
 
-// resumes judges that a connected client publishes. It looks for silences: times of a connection
-// without a PUBLISH or a PUBREL of the client, while the broker owed no answer. No window is full then.
-// After PUBREC the client has to send PUBREL. Messages of QoS 0 are not judged: with a broker that reads nothing they wait in the socket.
-// A silence is judged when all calls are known, as a library may refuse them late.
+// resumes judges that a connected client publishes. It looks for silences: times of a
+// connection without a PUBLISH or a PUBREL of the client, while the broker owed no answer.
+// No window is full then. After PUBREC the client has to send PUBREL. Messages of QoS 0
+// are not judged: with a broker that reads nothing they wait in the socket. A silence is
+// judged when all calls are known, as a library may refuse them late.
 type resumes struct {
 	ledger   *ledger
 	of       []publisher // by process
@@ -172,10 +173,10 @@ func (c *resumes) Result(*closing) verdict.Result {
 	return r
 }
 
-// owesPublish returns the time of the first publish for which a client had to send something in a
-// silence, never for none. The message was published on the connection and was not sent by the end. Other
-// clients had answers meanwhile, so the broker was reading. A row is late, or the clock of
-// a driver slow, by less than a second.
+// owesPublish returns the time of the first publish for which a client had to send
+// something in a silence, never for none. The message was published on the connection and
+// was not sent by the end. Other clients had answers meanwhile, so the broker was reading.
+// A row is late, or the clock of a driver slow, by less than a second.
 func (l *ledger) owesPublish(s *silent) (first int64) {
 	first = never
 	for at, row := range l.tables.Streams {
@@ -221,20 +222,7 @@ func (l *ledger) answersOthers(process int32, from, to int64) (yes bool) {
 
 // publishNothing drops every PUBLISH and PUBREL of the clients.
 func publishNothing(ctx Context) *mutation {
-	m := &mutation{idle: "no client published"}
-	m.apply = func(b *history.Batch) *history.Batch {
-		gone := map[int]bool{}
-		packets := ctx.ledger.rows(b).packets
-		for i := range packets {
-			if p := &packets[i]; !p.toClient && (p.kind == publishPacket || p.kind == pubrelPacket) {
-				gone[p.i] = true
-			}
-		}
-		if len(gone) == 0 {
-			return b
-		}
-		m.did = "dropped every PUBLISH of the clients"
-		return picked(b, func(i int) bool { return !gone[i] })
-	}
-	return m
+	return dropping(ctx, "no client published", "dropped every PUBLISH of the clients", func(p *packet) bool {
+		return !p.toClient && (p.kind == publishPacket || p.kind == pubrelPacket)
+	})
 }

@@ -3,8 +3,6 @@
 package registry
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
-	"github.com/robustmq/rmq-mcp/internal/environ"
-	"github.com/robustmq/rmq-mcp/internal/secret"
+	"github.com/robustmq/rmq-mcp/internal/install"
 )
 
 // A Package is a broker in a registry, in any version.
@@ -90,10 +85,8 @@ func (p Package) Check() error {
 }
 
 const (
-	mark     = ".installed" // a file in the folder of a version that was installed whole
-	bound    = 30 * time.Minute
-	lockPoll = 100 * time.Millisecond
-	lastKept = 2 << 10 // bytes of a client's output in an error
+	mark  = ".installed" // a file in the folder of a version that was installed whole
+	bound = 30 * time.Minute
 )
 
 // Install installs a version into a folder of its own below cache, unless that was done
@@ -141,8 +134,8 @@ func (p Package) once(ctx context.Context, dir string, fill func() error) error 
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	lock := flock.New(dir + ".lock")
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+	lock, err := install.Lock(ctx, dir+".lock")
+	if err != nil {
 		return fmt.Errorf("wait for another process that installs it: %w", err)
 	}
 	defer lock.Unlock()
@@ -176,11 +169,8 @@ func (p Package) install(ctx context.Context, dir, version string) error {
 	defer cancel()
 	build := filepath.Join(dir, "build")
 	for _, argv := range c.commands(dir, p.Name, version) {
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Dir, cmd.Env = dir, append(environ.Building(), "GOBIN="+dir, "CARGO_TARGET_DIR="+build)
-		cmd.WaitDelay = time.Second
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), cmp.Or(ctx.Err(), err), secret.New().End(bytes.TrimSpace(out), lastKept, false))
+		if err := install.Run(ctx, dir, []string{"GOBIN=" + dir, "CARGO_TARGET_DIR=" + build}, argv...); err != nil {
+			return err
 		}
 	}
 	return os.RemoveAll(build)
