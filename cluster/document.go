@@ -17,6 +17,8 @@ import (
 	"strings"
 	"text/template"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/broker/registry"
@@ -64,6 +66,7 @@ type Document struct {
 	Limits      DocumentLimits             `yaml:"limits"`
 	Promises    map[string]string          `yaml:"promises"`     // by name, with the place that makes it
 	NotPromised map[string]string          `yaml:"not_promised"` // likewise, of those that the vendor does not make
+	Known       []DocumentKnown            `yaml:"known"`
 
 	text string
 	file string // its path; "" if it came with the program
@@ -98,6 +101,16 @@ type DocumentLimits struct {
 	InFlight string `yaml:"in_flight"` // messages of QoS 1 and 2 on their way to a client at once
 	SessionS string `yaml:"session_s"` // how long the session of an absent MQTT 3.1.1 client is kept; 0: for ever
 	MessageS string `yaml:"message_s"` // how long a message waits for an absent client; 0: for ever
+}
+
+// DocumentKnown is a violation of the protocol that the broker is known for. Conformance
+// counts it apart.
+type DocumentKnown struct {
+	Check    string `yaml:"check"`    // of conformance that finds it: will/retained
+	Protocol string `yaml:"protocol"` // mqtt3, mqtt5; "" for both
+	What     string `yaml:"what"`     // the broker does
+	Cite     string `yaml:"cite"`     // the report, or the place in the broker's code
+	Until    string `yaml:"until"`    // the first version without it; "" if there is none
 }
 
 // The longest document, in bytes, and the longest time of one, in seconds.
@@ -204,7 +217,7 @@ func parseDocument(text []byte) (*Document, error) {
 		return nil, err
 	}
 	for _, check := range []func() error{
-		d.checkNames, d.checkPackage, d.checkPorts, d.checkSettings, d.checkPromises, d.checkNumbers, d.checkTemplates, d.checkSecrets,
+		d.checkNames, d.checkPackage, d.checkPorts, d.checkSettings, d.checkPromises, d.checkKnown, d.checkNumbers, d.checkTemplates, d.checkSecrets,
 	} {
 		if err := check(); err != nil {
 			return nil, err
@@ -323,6 +336,21 @@ func (d *Document) checkPromises() error {
 	}
 	if d.Promises[history.PromiseProtocol] == "" {
 		return errors.New("promises: protocol is missing; say which page of the vendor names the protocol")
+	}
+	return nil
+}
+
+// checkKnown does not look for the checks: conformance has them.
+func (d *Document) checkKnown() error {
+	for i, k := range d.Known {
+		switch {
+		case k.Check == "" || k.What == "" || k.Cite == "":
+			return fmt.Errorf("known: number %d needs a check, what the broker does, and cite, the report of it", i+1)
+		case k.Protocol != "" && !slices.Contains(d.Protocols, k.Protocol):
+			return fmt.Errorf("known: %s: protocol %q is none of the broker's", k.Check, k.Protocol)
+		case k.Until != "" && !semver.IsValid("v"+k.Until):
+			return fmt.Errorf("known: %s: until %q is no version, such as 1.2.0", k.Check, k.Until)
+		}
 	}
 	return nil
 }

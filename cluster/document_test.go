@@ -150,6 +150,9 @@ func TestBadDocuments(t *testing.T) {
 		{"conf/node.json:", "data/node.json:", "not in data or disk"},
 		{"ready: {page", "ready: {within_s: .nan, page", "within_s is NaN"},
 		{"not_promised: {", "not_promised: {sessions: x, ", "sessions is in not_promised too"},
+		{"name: in-test", "name: in-test\nknown: [{check: will/retained, what: forgets it}]", "number 1 needs a check, what the broker does, and cite"},
+		{"name: in-test", "name: in-test\nknown: [{check: a/b, what: c, cite: d, protocol: mqtt5}]", `protocol "mqtt5" is none of the broker's`},
+		{"name: in-test", "name: in-test\nknown: [{check: a/b, what: c, cite: d, until: soon}]", `until "soon" is no version`},
 		{"program: none", "program: none\npackage: {registry: cpan, name: a, program: a}", `package: no registry "cpan"`},
 	} {
 		text := strings.Replace(broker, c.old, c.new, 1)
@@ -170,7 +173,7 @@ func TestBadDocuments(t *testing.T) {
 
 // The documents that come with the program find the version in what each broker prints.
 func TestVersionsOfDocuments(t *testing.T) {
-	for name, printed := range map[string]string{"nats-server 2.15.1": "nats-server: v2.15.1\n", "aedes 1.2.0": "1.2.0\n", "amqtt 0.11.4": "0.11.4\n", "mochi 2.7.9": "level=INFO msg=\"mochi mqtt starting\" version=2.7.9\n", "moquette 0.17": "Server started, version 0.17\n"} {
+	for name, printed := range map[string]string{"nats-server 2.15.1": "nats-server: v2.15.1\n", "aedes 1.2.0": "1.2.0\n", "amqtt 0.11.4": "0.11.4\n", "artemis 2.55.0": "artemis-selector-2.55.0.jar\nartemis-server-2.55.0.jar\n", "hivemq-ce 2025.5": "hivemq-community-edition-embedded-2025.5.jar\n", "mochi 2.7.9": "level=INFO msg=\"mochi mqtt starting\" version=2.7.9\n", "moquette 0.17": "Server started, version 0.17\n"} {
 		flavor, _, _ := strings.Cut(name, " ")
 		if got := (commanded{FlavorNamed(flavor).Document}).named([]byte(printed)); got != name {
 			t.Errorf("%q says %q, want %s", printed, got, name)

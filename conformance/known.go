@@ -20,7 +20,12 @@ type Known struct {
 // mosquitto 2.0.11, each held against the standard's text again before it was written
 // here. Without a version they are all that are known, and say before which release.
 func KnownOf(flavor, version string) []Known {
-	all := map[string][]Known{"mosquitto": knownOfMosquitto(), "reference": knownOfReference()}[flavor]
+	return KnownIn(map[string][]Known{"mosquitto": knownOfMosquitto(), "reference": knownOfReference()}[flavor], version)
+}
+
+// KnownIn are those of a list that a version has. Without a version they are all, and say
+// before which release. The list is changed.
+func KnownIn(all []Known, version string) []Known {
 	if version == "" {
 		for i, k := range all {
 			if k.Until != "" {
@@ -73,6 +78,7 @@ func knownOfReference() []Known {
 	const conversion = "server/mqtt.go of nats-server 2.15: mqttToNATSSubjectConversion, which turns # and + into NATS wildcards wherever they are, and lets * and > through"
 	return []Known{
 		{"take-over/will", V311, "forgets the will of a client that is taken over", "server/mqtt.go of nats-server 2.15: mqttProcessConnect, \"Remove will of existing client before closing\"", ""},
+		{"session/clean-discards-ids", V311, "answers a QoS 2 message after a clean start, and delivers it to no client, if its packet id was not released in the session before", "server/mqtt.go of nats-server 2.15: mqttSession.clear, which leaves the stream $MQTT_qos2in as it is", ""},
 		{"filter/hash-not-last", V311, "grants a filter with # beside other characters", conversion, ""},
 		{"filter/plus-not-alone", V311, "grants a filter with + beside other characters", conversion, ""},
 		{"filter/other-characters", V311, "takes the levels * and > of a filter for wildcards", conversion, ""},

@@ -17,6 +17,7 @@ func sessions() []entry {
 		{"session/subscriptions-last", "MQTT-3.1.2-4", "MQTT-3.1.2-5", must, "a session that is taken up again has its subscriptions", subscriptionsLast},
 		{"session/queued", "MQTT-3.1.2-5", "MQTT-4.5.0-1", must, "messages of QoS 1 and 2 for a client that is away wait for it", queued},
 		{"session/clean-discards", "MQTT-3.1.2-6", "MQTT-3.1.2-4", must, "a clean start discards the session", cleanDiscards},
+		{"session/clean-discards-ids", "MQTT-3.1.2-6", "MQTT-3.1.2-4", must, "after a clean start, a packet id of the session before stands for another QoS 2 message", cleanDiscardsIDs},
 		{"session/clean-is-not-stored", "MQTT-3.1.2-6", "MQTT-4.1.0-2", must, "a session that is to end with its connection is not stored", cleanNotStored},
 		{"session/resends-publish", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBLISH that was not acknowledged is sent again with its packet id", resendsPublish},
 		{"session/resend-has-dup", "MQTT-3.3.1-1", "MQTT-3.3.1-1", must, "a PUBLISH that is sent again has DUP set", resendHasDup},
@@ -96,6 +97,21 @@ func cleanDiscards(x *exam) {
 	x.spread(again)
 	pub.publish(x.topic("t"), "new", 1)
 	again.nothing(pub, "its session was discarded")
+}
+
+// cleanDiscardsIDs does not release a QoS 2 message, and uses its packet id after a clean start.
+func cleanDiscardsIDs(x *exam) {
+	x.needsQoS(2)
+	sub := x.sub()
+	sub.subscribe(x.topic("t"), 2)
+	pub := x.pub(lasting)
+	old := pub.publishing(x.topic("t"), "old", 2)
+	pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, old.PacketID)))
+	pub.disconnect()
+	again, _ := x.connect("again", x.from, named(pub.id))
+	again.nextID = old.PacketID - 1
+	again.publish(x.topic("t"), "new", 2)
+	sub.message("new")
 }
 
 func cleanNotStored(x *exam) {

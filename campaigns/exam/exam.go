@@ -43,7 +43,13 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	config := o.Cluster
+	config, err := o.Cluster.Load()
+	if err != nil {
+		return report, err
+	}
+	if _, err := knownOf(config.Flavor, ""); err != nil {
+		return report, err
+	}
 	if len(config.Endpoints) > 0 {
 		config.Flavor, config.Nodes = cmp.Or(config.Flavor, "external"), len(config.Endpoints)
 		config = attempt.Login(config)
@@ -66,8 +72,12 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	flavor := cmp.Or(config.Flavor, cluster.DefaultFlavor)
 	report = Report{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: o.Seed}
 	o.Say(fmt.Sprintf("%d checks of %s, %d nodes", len(statements), report.Broker, report.Nodes))
+	known, err := knownOf(flavor, at.version)
+	if err != nil {
+		return report, err
+	}
 	results, err := hold(ctx, statements, at, conformance.Options{
-		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: conformance.KnownOf(cmp.Or(cluster.FlavorNamed(flavor).SameAs, flavor), at.version), Tell: o.counting(len(statements)),
+		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: known, Tell: o.counting(len(statements)),
 	})
 	for _, r := range results {
 		report.Results = append(report.Results, rowOf(r))
@@ -132,7 +142,7 @@ func (o Options) statements() ([]conformance.Statement, error) {
 	if o.Wait < 100*time.Millisecond || o.Parallel < 0 {
 		return nil, fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", o.Wait, o.Parallel)
 	}
-	version := map[string]conformance.Version{contract.MQTT3: conformance.V311, contract.MQTT5: conformance.V5, contract.MQ9: conformance.MQ9}[o.Protocol]
+	version := versions[o.Protocol]
 	if version == 0 && o.Protocol != "" {
 		return nil, fmt.Errorf("conformance: --protocol is %q, expected %s, %s or %s", o.Protocol, contract.MQTT3, contract.MQTT5, contract.MQ9)
 	}
