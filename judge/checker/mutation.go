@@ -22,21 +22,28 @@ func (m *mutation) batch(b *history.Batch) *history.Batch {
 	return m.apply(b)
 }
 
-// dropping drops the packets that match. Did is what it then did, and idle why nothing matched.
+// dropping drops the packets that match. It leaves the other packets and the rows of control,
+// which are all that the checkers of packets see. Did is what it then did, and idle why nothing
+// matched.
 func dropping(ctx Context, idle, did string, match func(*packet) bool) *mutation {
 	m := &mutation{idle: idle}
 	m.apply = func(b *history.Batch) *history.Batch {
-		gone := map[int]bool{}
-		packets := ctx.ledger.rows(b).packets
+		rows := ctx.ledger.rows(b)
+		packets, kept, left := rows.packets, make([]bool, b.N), 0
 		for i := range packets {
-			if p := &packets[i]; match(p) {
-				gone[p.i] = true
+			if p := &packets[i]; !match(p) {
+				kept[p.i] = true
+				left++
 			}
 		}
-		if len(gone) > 0 {
-			m.did = did
+		if left == len(packets) {
+			return b
 		}
-		return picked(b, func(i int) bool { return !gone[i] })
+		for _, i := range rows.control {
+			kept[i] = true
+		}
+		m.did = did
+		return picked(b, func(i int) bool { return kept[i] })
 	}
 	return m
 }

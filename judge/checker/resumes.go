@@ -39,28 +39,32 @@ type publisher struct {
 	open    idSet // packet ids for the broker to answer
 }
 
-// An idSet is packet ids, as bits.
-type idSet []uint64
+// An idSet is packet ids.
+type idSet struct {
+	bits []uint64
+	n    int // of them
+}
 
 func (s *idSet) add(id int64) {
-	for len(*s) <= int(uint16(id)>>6) {
-		*s = append(*s, 0)
+	i, bit := int(uint16(id)>>6), uint64(1)<<(id&63)
+	for len(s.bits) <= i {
+		s.bits = append(s.bits, 0)
 	}
-	(*s)[uint16(id)>>6] |= 1 << (id & 63)
+	if s.bits[i]&bit == 0 {
+		s.bits[i] |= bit
+		s.n++
+	}
 }
 
 // drop removes an id, and reports whether it was there.
-func (s idSet) drop(id int64) bool {
-	i := int(uint16(id) >> 6)
-	if i >= len(s) || s[i]&(1<<(id&63)) == 0 {
+func (s *idSet) drop(id int64) bool {
+	i, bit := int(uint16(id)>>6), uint64(1)<<(id&63)
+	if i >= len(s.bits) || s.bits[i]&bit == 0 {
 		return false
 	}
-	s[i] &^= 1 << (id & 63)
+	s.bits[i] &^= bit
+	s.n--
 	return true
-}
-
-func (s idSet) empty() bool {
-	return !slices.ContainsFunc(s, func(word uint64) bool { return word != 0 })
 }
 
 // A silent is a silence of a client.
@@ -77,7 +81,7 @@ func newResumes(ctx Context) Checker {
 func (c *resumes) fork() Checker {
 	f := *c
 	f.of = forks(c.of, func(r publisher) publisher {
-		r.open = slices.Clone(r.open)
+		r.open.bits = slices.Clone(r.open.bits)
 		return r
 	})
 	f.silences, f.whole = slices.Clone(c.silences), slices.Clone(c.whole)
@@ -119,7 +123,7 @@ func (c *resumes) take(p *packet, r *publisher) {
 
 // pause notes a silence that a packet ended.
 func (c *resumes) pause(process int32, r *publisher, until, row int64) {
-	if r.open.empty() {
+	if r.open.n == 0 {
 		c.silences = c.note(c.silences, silent{process, r.since, r.last, until, r.greeted, row})
 	}
 }
@@ -220,9 +224,9 @@ func (l *ledger) answersOthers(process int32, from, to int64) (yes bool) {
 	return false
 }
 
-// publishNothing drops every PUBLISH and PUBREL of the clients.
+// publishNothing leaves the beginnings and ends of connections.
 func publishNothing(ctx Context) *mutation {
 	return dropping(ctx, "no client published", "dropped every PUBLISH of the clients", func(p *packet) bool {
-		return !p.toClient && (p.kind == publishPacket || p.kind == pubrelPacket)
+		return p.kind != connectPacket && p.kind != connackPacket && p.kind != disconnectPacket && p.kind != closedPacket
 	})
 }
