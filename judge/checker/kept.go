@@ -66,7 +66,7 @@ func (c *kept) lost(b *history.Batch, i int) {
 	a := verdict.Anomaly{
 		Kind: "session-lost", Process: p, Stream: history.None, Seq: history.None, TimeNS: b.Time[i],
 		Fault: fault, Events: events(b.Call[i], b.Index[i]),
-		Text: sentence("%s came back at %s within its session's time, and the broker did not know it%s", l.process(p), clock(b.Time[i]), under(fault)), Expected: l.kills.took(c.since[p], b.Time[i]),
+		Text: sentence("%s came back at %s within its session's time, and the broker did not know it%s", l.process(p), clock(b.Time[i]), under(fault)), Expected: l.kills.tookSession(c.since[p], b.Time[i]),
 	}
 	l.accuse(&a, l.wire.forgottenBy(p, b.Call[i], b.Index[i]))
 	c.found.add(a)

@@ -12,8 +12,18 @@ import (
 // An orderly stop is no kill. A loss breaks the protocol all the same; it is expected if the
 // broker's vendor does not promise to keep what was lost.
 type kills struct {
-	forgets bool // the vendor is known not to promise that what was acknowledged outlives a node
-	at      []int64
+	forgets  bool // the vendor is known not to promise that what was acknowledged outlives a node
+	sessions bool // or that sessions do
+	at       []int64
+}
+
+// newKills reads the promises of a broker.
+func newKills(c history.ClusterInfo) kills {
+	if c.Flavor == "" || c.Lacks[history.LacksPromises] != "" {
+		return kills{}
+	}
+	forgets := !slices.Contains(c.Promises, claimQoS2ExactlyOnce.Claim.Name)
+	return kills{forgets: forgets, sessions: forgets || !slices.Contains(c.Promises, claimSessionKept.Claim.Name)}
 }
 
 func (k *kills) add(e exit) {
@@ -27,6 +37,11 @@ func (k *kills) add(e exit) {
 // then held.
 func (k *kills) took(from, to int64) bool {
 	return k.forgets && slices.ContainsFunc(k.at, func(at int64) bool { return from <= at && at <= to })
+}
+
+// tookSession is took for a session.
+func (k *kills) tookSession(from, to int64) bool {
+	return k.sessions && slices.ContainsFunc(k.at, func(at int64) bool { return from <= at && at <= to })
 }
 
 // expected says why every violation of a failed result was to be expected, "" if one was not.

@@ -36,6 +36,14 @@ func TestExpected(t *testing.T) {
 		{"a killed node held the session", "session-kept", func(s *story) {
 			killed(s.disconnect(sub)).connect(sub, false)
 		}, true},
+		{"the vendor promises messages, and no sessions", "session-kept", func(s *story) {
+			s.run.Cluster.Promises = []string{"qos1-no-loss", "qos2-exactly-once"}
+			killed(s.disconnect(sub)).connect(sub, false)
+		}, true},
+		{"the vendor promises both", "session-kept", func(s *story) {
+			s.run.Cluster.Promises = []string{"qos1-no-loss", "qos2-exactly-once", "session-kept"}
+			killed(s.disconnect(sub)).connect(sub, false)
+		}, false},
 		{"the session went later", "session-kept", func(s *story) {
 			killed(s.disconnect(sub)).connect(sub, false).disconnect(sub).wait(time.Second).connect(sub, false)
 		}, false},

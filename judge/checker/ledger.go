@@ -50,7 +50,7 @@ func newLedger(ctx Context) *ledger {
 		firstExit: never,
 		durable:   slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
 	}
-	l.kills.forgets = !l.durable && ctx.Run.Cluster.Flavor != "" && ctx.Run.Cluster.Lacks[history.LacksPromises] == ""
+	l.kills = newKills(ctx.Run.Cluster)
 	l.session, l.wait = settingOf(ctx.Run.Cluster, ctx.Run.Cluster.SessionS), settingOf(ctx.Run.Cluster, ctx.Run.Cluster.WaitS)
 	l.sessions, l.storage = newSessions(l, ctx.Run.Cluster.Lacks[history.LacksLimits] != ""), newStorage(l)
 	return l

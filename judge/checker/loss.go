@@ -173,7 +173,7 @@ func (c *loss) lost(is miss) verdict.Anomaly {
 	a.Text = sentence("%s never reached %s: acknowledged at %s%s%s", l.message(s, seq), l.process(p), clock(m.acked), under(a.Fault), why)
 	a.Expected = l.kills.took(m.acked, never)
 	if is.why == forgotten {
-		a.Expected = l.kills.took(0, l.sessions.of[p].relost)
+		a.Expected = l.kills.tookSession(0, l.sessions.of[p].relost)
 	}
 	l.accuse(&a, l.wire.lostBy(p, s, seq))
 	return a

@@ -22,9 +22,8 @@ func (m *mutation) batch(b *history.Batch) *history.Batch {
 	return m.apply(b)
 }
 
-// dropping drops the packets that match. It leaves the other packets and the rows of control,
-// which are all that the checkers of packets see. Did is what it then did, and idle why nothing
-// matched.
+// dropping drops the packets that match. It leaves the other packets and the rows of control:
+// checkers of packets see no others. Did is what it then did, and idle why nothing matched.
 func dropping(ctx Context, idle, did string, match func(*packet) bool) *mutation {
 	m := &mutation{idle: idle}
 	m.apply = func(b *history.Batch) *history.Batch {
