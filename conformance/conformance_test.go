@@ -25,8 +25,8 @@ func TestControls(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
 			at, version := startCluster(t, flavor, 1)
-			for _, r := range examined(t, Options{To: at[0], Known: KnownOf(flavor, version), Wait: of.wait}) {
-				known := find(KnownOf(flavor, version), r.Statement) != nil
+			for _, r := range examined(t, Options{To: at[0], Known: KnownIn(KnownOf(flavor), version), Wait: of.wait}) {
+				known := find(KnownIn(KnownOf(flavor), version), r.Statement) != nil
 				switch {
 				case r.Verdict == Undecided && r.Name != "connect/accepted": // a machine that is too busy decides less
 					t.Log(told(r))
@@ -84,7 +84,7 @@ func TestStatements(t *testing.T) {
 		t.Errorf("%d numbered statements are checked, expected at least 120", len(numbers))
 	}
 	for _, flavor := range []string{"mosquitto", "reference"} {
-		for _, k := range KnownOf(flavor, "") {
+		for _, k := range KnownOf(flavor) {
 			if k.Version != MQ9 && !slices.ContainsFunc(Statements(), func(s Statement) bool { return find([]Known{k}, s) != nil }) {
 				t.Errorf("%s is known for %s, of which there is no check", flavor, k.Name)
 			}
@@ -113,12 +113,12 @@ func TestForbiddenToClients(t *testing.T) {
 // A release is not excused for what an earlier one did.
 func TestKnownOf(t *testing.T) {
 	for version, want := range map[string]bool{"mosquitto 2.0.11": true, "mosquitto 2.0.22": true, "mosquitto 2.1.0": false, "mosquitto 2.1.2": false, "": true} {
-		i := slices.IndexFunc(KnownOf("mosquitto", version), func(k Known) bool { return k.Name == "share/no-local" })
+		i := slices.IndexFunc(KnownIn(KnownOf("mosquitto"), version), func(k Known) bool { return k.Name == "share/no-local" })
 		if i >= 0 != want {
 			t.Errorf("%q is known for share/no-local: %t, expected %t", version, i >= 0, want)
 		}
-		if version == "" && !strings.HasSuffix(KnownOf("mosquitto", version)[i].What, "before 2.1.0") {
-			t.Errorf("of a broker without a version: %v", KnownOf("mosquitto", version)[i])
+		if version == "" && !strings.HasSuffix(KnownIn(KnownOf("mosquitto"), version)[i].What, "before 2.1.0") {
+			t.Errorf("of a broker without a version: %v", KnownIn(KnownOf("mosquitto"), version)[i])
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
@@ -16,26 +15,27 @@ type Known struct {
 	Until   string  // the first release that does not; "" where none is known
 }
 
-// KnownOf are the violations that are known of a version of a flavor of brokers, such as
-// mosquitto 2.0.11, each held against the standard's text again before it was written
-// here. Without a version they are all that are known, and say before which release.
-func KnownOf(flavor, version string) []Known {
-	return KnownIn(map[string][]Known{"mosquitto": knownOfMosquitto(), "reference": knownOfReference()}[flavor], version)
+// KnownOf are the violations that a flavor of brokers is known for. Each was compared with the
+// standard's text before it was listed here.
+func KnownOf(flavor string) []Known {
+	return map[string][]Known{"mosquitto": knownOfMosquitto(), "reference": knownOfReference()}[flavor]
 }
 
-// KnownIn are those of a list that a version has. Without a version they are all, and say
-// before which release. The list is changed.
-func KnownIn(all []Known, version string) []Known {
-	if version == "" {
-		for i, k := range all {
-			if k.Until != "" {
-				all[i].What += ", before " + k.Until
-			}
-		}
-		return all
-	}
+// KnownIn are those of a list that a version has, such as mosquitto 2.0.11. Without a version
+// they are all, and say before which release.
+func KnownIn(all []Known, version string) (in []Known) {
 	number := "v" + version[strings.LastIndexByte(version, ' ')+1:]
-	return slices.DeleteFunc(all, func(k Known) bool { return k.Until != "" && semver.Compare(number, "v"+k.Until) >= 0 })
+	for _, k := range all {
+		switch {
+		case k.Until == "":
+		case version == "":
+			k.What += ", before " + k.Until
+		case semver.Compare(number, "v"+k.Until) >= 0:
+			continue
+		}
+		in = append(in, k)
+	}
+	return in
 }
 
 func find(known []Known, s Statement) *Known {

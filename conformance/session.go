@@ -100,13 +100,19 @@ func cleanDiscards(x *exam) {
 }
 
 // cleanDiscardsIDs does not release a QoS 2 message, and uses its packet id after a clean start.
-func cleanDiscardsIDs(x *exam) {
+// halfPublished leaves the broker with a QoS 2 message of a publisher that has not released it yet.
+func halfPublished(x *exam, message string) (sub, pub *client, sent packets.Packet) {
 	x.needsQoS(2)
-	sub := x.sub()
+	sub = x.sub()
 	sub.subscribe(x.topic("t"), 2)
-	pub := x.pub(lasting)
-	old := pub.publishing(x.topic("t"), "old", 2)
-	pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, old.PacketID)))
+	pub = x.pub(lasting)
+	sent = pub.publishing(x.topic("t"), message, 2)
+	pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, sent.PacketID)))
+	return sub, pub, sent
+}
+
+func cleanDiscardsIDs(x *exam) {
+	sub, pub, old := halfPublished(x, "old")
 	pub.disconnect()
 	again, _ := x.connect("again", x.from, named(pub.id))
 	again.nextID = old.PacketID - 1
@@ -180,12 +186,7 @@ func resendsPubrel(x *exam) {
 }
 
 func inboundState(x *exam) {
-	x.needsQoS(2)
-	sub := x.sub()
-	sub.subscribe(x.topic("t"), 2)
-	pub := x.pub(lasting)
-	sent := pub.publishing(x.topic("t"), "m", 2)
-	pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, sent.PacketID)))
+	sub, pub, sent := halfPublished(x, "m")
 	pub.drop()
 	again, connack := x.connect("again", x.from, named(pub.id), lasting)
 	if !connack.SessionPresent {

@@ -47,7 +47,8 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	if _, err := knownOf(config.Flavor, ""); err != nil {
+	known, err := knownOf(cmp.Or(config.Flavor, cluster.DefaultFlavor))
+	if err != nil {
 		return report, err
 	}
 	if len(config.Endpoints) > 0 {
@@ -72,12 +73,8 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	flavor := cmp.Or(config.Flavor, cluster.DefaultFlavor)
 	report = Report{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: o.Seed}
 	o.Say(fmt.Sprintf("%d checks of %s, %d nodes", len(statements), report.Broker, report.Nodes))
-	known, err := knownOf(flavor, at.version)
-	if err != nil {
-		return report, err
-	}
 	results, err := hold(ctx, statements, at, conformance.Options{
-		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: known, Tell: o.counting(len(statements)),
+		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: conformance.KnownIn(known, at.version), Tell: o.counting(len(statements)),
 	})
 	for _, r := range results {
 		report.Results = append(report.Results, rowOf(r))

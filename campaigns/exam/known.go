@@ -11,12 +11,12 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/near"
 )
 
-// knownOf are the violations that a version of a flavor is known for: those of its document,
-// if it has one with a list.
-func knownOf(flavor, version string) ([]conformance.Known, error) {
+// knownOf are the violations that a flavor is known for: those of its document, if it has one
+// with a list.
+func knownOf(flavor string) ([]conformance.Known, error) {
 	f := cluster.FlavorNamed(flavor)
 	if f.Document == nil || len(f.Document.Known) == 0 {
-		return conformance.KnownOf(cmp.Or(f.SameAs, f.Name), version), nil
+		return conformance.KnownOf(cmp.Or(f.SameAs, f.Name)), nil
 	}
 	var names []string
 	for _, s := range conformance.Statements() {
@@ -29,7 +29,7 @@ func knownOf(flavor, version string) ([]conformance.Known, error) {
 		}
 		all = append(all, conformance.Known{Name: k.Check, Version: versions[k.Protocol], What: k.What, Cite: k.Cite, Until: k.Until})
 	}
-	return conformance.KnownIn(all, version), nil
+	return all, nil
 }
 
 // versions are the standards by the protocol's name in the contract.

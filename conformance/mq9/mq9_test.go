@@ -86,7 +86,7 @@ func TestControl(t *testing.T) {
 			}
 			t.Parallel()
 			at := startNodes(t, nodes)
-			known := conformance.KnownOf("reference", "")
+			known := conformance.KnownOf("reference")
 			for _, r := range examined(t, conformance.Options{From: at[0], To: at[nodes-1], Known: known, Parallel: parallel}) {
 				is := slices.ContainsFunc(known, func(k conformance.Known) bool { return k.Name == r.Name })
 				switch {
@@ -121,7 +121,7 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%s: MQTT has a group of that name", s.Name)
 		}
 	}
-	for _, k := range conformance.KnownOf("reference", "") {
+	for _, k := range conformance.KnownOf("reference") {
 		if k.Version == conformance.MQ9 && !names[k.Name] {
 			t.Errorf("the embedded broker is known for %s, of which there is no check", k.Name)
 		}

@@ -23,11 +23,17 @@ func Run(ctx context.Context, dir string, env []string, argv ...string) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %s%s", strings.Join(argv, " "), cmp.Or(ctx.Err(), err), Last(out), Remedy(string(out)))
+	return fmt.Errorf("%s: %w: %s%s", strings.Join(argv, " "), cmp.Or(ctx.Err(), err), Last(out), remedyIn(out))
 }
 
-// lastBytes bounds the output of a tool in an error.
-const lastBytes = 1000
+func remedyIn(out []byte) string { return Remedy(string(out[max(0, len(out)-remedyBytes):])) }
+
+// A tool's error has the last bytes of its output. The next step is looked for in more of it, as
+// compilers repeat themselves; an early warning names no cause.
+const (
+	lastBytes   = 1000
+	remedyBytes = 64 << 10
+)
 
 // Last is the end of what a tool printed, without secrets.
 func Last(out []byte) string {

@@ -36,12 +36,16 @@ func (k *kills) add(e exit) {
 // took reports whether a node was killed between two times, and was expected to lose what it
 // then held.
 func (k *kills) took(from, to int64) bool {
-	return k.forgets && slices.ContainsFunc(k.at, func(at int64) bool { return from <= at && at <= to })
+	return k.forgets && k.between(from, to)
 }
 
 // tookSession is took for a session.
 func (k *kills) tookSession(from, to int64) bool {
-	return k.sessions && slices.ContainsFunc(k.at, func(at int64) bool { return from <= at && at <= to })
+	return k.sessions && k.between(from, to)
+}
+
+func (k *kills) between(from, to int64) bool {
+	return slices.ContainsFunc(k.at, func(at int64) bool { return from <= at && at <= to })
 }
 
 // expected says why every violation of a failed result was to be expected, "" if one was not.
