@@ -127,7 +127,7 @@ func (b commanded) find(c *Config) error {
 			wanted = filepath.Join(filepath.Dir(b.doc.file), wanted)
 		}
 	}
-	if filepath.Base(wanted) != wanted {
+	if wanted != "" && filepath.Base(wanted) != wanted {
 		full, err := filepath.Abs(wanted)
 		if err == nil {
 			_, err = os.Stat(full)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -87,6 +88,26 @@ func TestDescribedBrokerBehindItsCommand(t *testing.T) {
 		if c != nil {
 			c.Kill()
 		}
+	}
+}
+
+// The program of a document is found in the PATH, and a missing one comes with the next step.
+func TestProgramOfDocument(t *testing.T) {
+	t.Setenv("RMQ_RMQTT_BIN", "")
+	t.Setenv("PATH", t.TempDir())
+	check := func() (Config, error) { return Check(Config{Flavor: "rmqtt"}) }
+	if c, err := check(); err == nil || !strings.Contains(err.Error(), "install it (cargo install rmqttd), or set binary or RMQ_RMQTT_BIN") {
+		t.Errorf("without the program it runs %q, error %v", c.Binary, err)
+	}
+	program := filepath.Join(os.Getenv("PATH"), "rmqttd")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if err := os.WriteFile(program, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := check(); err != nil || c.Binary != program {
+		t.Errorf("with %s in the PATH it runs %q, error %v", program, c.Binary, err)
 	}
 }
 
@@ -173,7 +194,7 @@ func TestBadDocuments(t *testing.T) {
 
 // The documents that come with the program find the version in what each broker prints.
 func TestVersionsOfDocuments(t *testing.T) {
-	for name, printed := range map[string]string{"nats-server 2.15.1": "nats-server: v2.15.1\n", "aedes 1.2.0": "1.2.0\n", "amqtt 0.11.4": "0.11.4\n", "artemis 2.55.0": "artemis-selector-2.55.0.jar\nartemis-server-2.55.0.jar\n", "hivemq-ce 2025.5": "hivemq-community-edition-embedded-2025.5.jar\n", "mochi 2.7.9": "level=INFO msg=\"mochi mqtt starting\" version=2.7.9\n", "moquette 0.17": "Server started, version 0.17\n"} {
+	for name, printed := range map[string]string{"rmqtt 0.24.0": "rmqtt/0.24.0-20261130120756 rustc/1.95.0\n", "nats-server 2.15.1": "nats-server: v2.15.1\n", "aedes 1.2.0": "1.2.0\n", "amqtt 0.11.4": "0.11.4\n", "artemis 2.55.0": "artemis-selector-2.55.0.jar\nartemis-server-2.55.0.jar\n", "hivemq-ce 2025.5": "hivemq-community-edition-embedded-2025.5.jar\n", "mochi 2.7.9": "level=INFO msg=\"mochi mqtt starting\" version=2.7.9\n", "moquette 0.17": "Server started, version 0.17\n"} {
 		flavor, _, _ := strings.Cut(name, " ")
 		if got := (commanded{FlavorNamed(flavor).Document}).named([]byte(printed)); got != name {
 			t.Errorf("%q says %q, want %s", printed, got, name)
