@@ -176,9 +176,9 @@ func (c *client) ack(kind byte, id uint16) {
 }
 
 // received answers a message of QoS 2 with PUBREC, and waits for its PUBREL.
-func (c *client) received(m *packet) {
+func (c *client) received(m *packet) *packet {
 	c.ack(packets.Pubrec, m.PacketID)
-	c.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+	return c.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
 }
 
 // find is the first packet that matches, among those held and those to come.

@@ -41,6 +41,9 @@ func (v Version) String() string {
 	return "3.1.1"
 }
 
+// MarshalText is the version's name, as 3.1.1.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
 // Protocol is the version with the name of its protocol.
 func (v Version) Protocol() string {
 	if v == MQ9 {
@@ -116,7 +119,7 @@ type entry struct {
 func Statements() []Statement {
 	var all []Statement
 	for _, group := range [][]entry{
-		connecting(), refusing(), sessions(), takingOver(), keepingAlive(), subscribing(), unsubscribing(), matching(),
+		connecting(), refusing(), sessions(), takingOver(), disconnecting(), keepingAlive(), subscribing(), unsubscribing(), matching(),
 		publishing(), retaining(), wills(), sharing(), properties(), flow(), expiring(), aliasing(), malformed(), bounds(),
 	} {
 		for _, e := range group {

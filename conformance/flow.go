@@ -21,6 +21,7 @@ func flow() []entry {
 		{"flow/one-for-one", "", "MQTT-3.3.4-9", must, "a message that is done makes room for one more, while others wait", receiveOneForOne},
 		{"flow/in-order", "", "MQTT-4.6.0-6", must, "a message that is published while others wait for room comes after them", receiveInOrder},
 		{"flow/maximum-packet-size", "", "MQTT-3.1.2-24", must, "no packet is larger than the client's Maximum Packet Size", maximumSize},
+		{"flow/answers-fit", "", "MQTT-3.9.2-1", must, "no answer is larger than the client's Maximum Packet Size: reason strings and user properties are left out", answersFit},
 		{"flow/too-large-is-done", "", "MQTT-3.1.2-25", must, "a message that is too large counts as sent: those after it come", tooLarge},
 		{"flow/own-maximum-packet-size", "", "§3.2.2.3.6", must, "a packet as large as the server's own maximum is taken", ownMaximum},
 	}
@@ -183,6 +184,38 @@ func maximumSize(x *exam) {
 	}
 }
 
+// answersFit leaves no room for comments in the answers of a broker.
+func answersFit(x *exam) {
+	const limit = 40
+	small := with(func(p *packets.Properties) { p.MaximumPacketSize = limit })
+	fits := func(pk *packet, what string) {
+		if pk != nil && len(pk.Raw) > limit {
+			x.Violates("a %s of %d bytes came to a client with a Maximum Packet Size of %d", what, len(pk.Raw), limit)
+		}
+	}
+	c, connack := x.connect("small", x.to, small)
+	fits(connack, "CONNACK")
+	for qos := range byte(3) {
+		if x.offersQoS(qos) {
+			fits(c.trySubscribe(filters(x.topic(qosLabel(qos)))), "SUBACK")
+		}
+	}
+	fits(c.unsubscribe(x.topic("none there")), "UNSUBACK")
+	pk := publisher(x.topic("nobody"), 1, c.newID(), x.payload("m"))
+	c.send(pk)
+	fits(c.await("PUBACK", answerTo(packets.Puback, pk.PacketID)), "PUBACK")
+	if x.offersQoS(2) {
+		pk = publisher(x.topic("nobody"), 2, c.newID(), x.payload("m"))
+		c.send(pk)
+		fits(c.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)), "PUBREC")
+		c.ack(packets.Pubrel, pk.PacketID)
+		fits(c.await("PUBCOMP", answerTo(packets.Pubcomp, pk.PacketID)), "PUBCOMP")
+	}
+	c.raw("malformed", options(3)(x))
+	c.closedIn(x.wait)
+	fits(c.said, "DISCONNECT")
+}
+
 func tooLarge(x *exam) {
 	sub, pub := x.sub(with(func(p *packets.Properties) { p.MaximumPacketSize = 300 })), x.pub()
 	sub.subscribe(x.topic("t"), 1)
@@ -212,6 +245,7 @@ func expiring() []entry {
 		{"expiry/counts-down", "", "MQTT-3.3.2-6", must, "a message comes with what is left of its expiry interval", countsDown},
 		{"expiry/deleted", "", "MQTT-3.3.2-5", must, "a message that expired while the client was away is not sent", expired},
 		{"expiry/not-yet", "", "MQTT-3.3.2-6", must, "a message that waits and did not expire is sent", notExpired},
+		{"expiry/qos2-completes", "", "MQTT-4.3.3-13", must, "the exchange of an expired QoS 2 message is completed", expiredCompletes},
 		{"expiry/sent-is-not-expired", "", "MQTT-4.3.3-7", must, "a message that was sent once does not expire any more", sentNotExpired},
 	}
 }
@@ -244,6 +278,16 @@ func expired(x *exam) {
 
 func notExpired(x *exam) {
 	waiting(x, 120, 0).message("m")
+}
+
+func expiredCompletes(x *exam) {
+	x.needsQoS(2)
+	pub := x.pub()
+	sent := pub.publishing(x.topic("t"), "m", 2, expiresIn(1))
+	pub.accepted(pub.await("PUBREC", answerTo(packets.Pubrec, sent.PacketID)))
+	x.After(2500 * time.Millisecond)
+	pub.ack(packets.Pubrel, sent.PacketID)
+	pub.await("PUBCOMP", answerTo(packets.Pubcomp, sent.PacketID))
 }
 
 func sentNotExpired(x *exam) {

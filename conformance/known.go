@@ -75,10 +75,15 @@ func knownOfMosquitto() []Known {
 
 // knownOfReference are those of nats-server, which the embedded broker is.
 func knownOfReference() []Known {
-	const conversion = "server/mqtt.go of nats-server 2.15: mqttToNATSSubjectConversion, which turns # and + into NATS wildcards wherever they are, and lets * and > through"
+	const (
+		connect    = "server/mqtt.go of nats-server 2.15: mqttParseConnect, without a look at the bytes behind the last field"
+		conversion = "server/mqtt.go of nats-server 2.15: mqttToNATSSubjectConversion, which turns # and + into NATS wildcards wherever they are, and lets * and > through"
+	)
 	return []Known{
 		{"take-over/will", V311, "forgets the will of a client that is taken over", "server/mqtt.go of nats-server 2.15: mqttProcessConnect, \"Remove will of existing client before closing\"", ""},
 		{"session/clean-discards-ids", V311, "answers a QoS 2 message after a clean start, and delivers it to no client, if its packet id was not released in the session before", "server/mqtt.go of nats-server 2.15: mqttSession.clear, which leaves the stream $MQTT_qos2in as it is", ""},
+		{"refuse/user-without-flag", V311, "ignores fields of CONNECT without their flags", connect, ""},
+		{"refuse/password-without-flag", V311, "ignores fields of CONNECT without their flags", connect, ""},
 		{"filter/hash-not-last", V311, "grants a filter with # beside other characters", conversion, ""},
 		{"filter/plus-not-alone", V311, "grants a filter with + beside other characters", conversion, ""},
 		{"filter/other-characters", V311, "takes the levels * and > of a filter for wildcards", conversion, ""},

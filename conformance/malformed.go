@@ -39,13 +39,16 @@ func malformed() []entry {
 		{"malformed/publish-empty-topic", "MQTT-4.7.3-1", "§3.3.2.1", must, "PUBLISH to an empty topic ends the connection", bad(func(x *exam) []byte {
 			return frame(0x32, str(""), u16(1), props(x.version), x.payload("m"))
 		})},
-		{"malformed/topic-null", "MQTT-1.4.0-2", "MQTT-1.5.4-2", must, "U+0000 in a topic ends the connection", badTopic("a\x00b")},
-		{"malformed/topic-overlong", "MQTT-1.4.0-1", "MQTT-1.5.4-1", must, "an overlong encoding in a topic ends the connection", badTopic("a\xc0\xafb")},
-		{"malformed/topic-surrogate", "MQTT-1.4.0-1", "MQTT-1.5.4-1", must, "half of a surrogate pair in a topic ends the connection", badTopic("a\xed\xa0\x80b")},
-		{"malformed/topic-truncated", "MQTT-1.4.0-1", "MQTT-1.5.4-1", must, "a truncated character in a topic ends the connection", badTopic("a\xe2\x82")},
-		{"malformed/topic-beyond-unicode", "MQTT-1.4.0-1", "MQTT-1.5.4-1", must, "a code point above U+10FFFF in a topic ends the connection", badTopic("a\xf4\x90\x80\x80")},
+		{"malformed/topic-null", "MQTT-1.5.3-2", "MQTT-1.5.4-2", must, "U+0000 in a topic ends the connection", badTopic("a\x00b")},
+		{"malformed/topic-overlong", "MQTT-1.5.3-1", "MQTT-1.5.4-1", must, "an overlong encoding in a topic ends the connection", badTopic("a\xc0\xafb")},
+		{"malformed/topic-surrogate", "MQTT-1.5.3-1", "MQTT-1.5.4-1", must, "half of a surrogate pair in a topic ends the connection", badTopic("a\xed\xa0\x80b")},
+		{"malformed/topic-truncated", "MQTT-1.5.3-1", "MQTT-1.5.4-1", must, "a truncated character in a topic ends the connection", badTopic("a\xe2\x82")},
+		{"malformed/topic-beyond-unicode", "MQTT-1.5.3-1", "MQTT-1.5.4-1", must, "a code point above U+10FFFF in a topic ends the connection", badTopic("a\xf4\x90\x80\x80")},
 		{"malformed/filter-utf8", "MQTT-3.8.3-1", "MQTT-3.8.3-1", must, "a filter that is no UTF-8 is not accepted", notAcknowledged(packets.Suback, func(x *exam) []byte {
 			return frame(0x82, u16(1), props(x.version), str(x.topic("\xc0\xaf")), []byte{0})
+		})},
+		{"malformed/unsubscribe-utf8", "MQTT-3.10.3-1", "MQTT-3.10.3-1", must, "UNSUBSCRIBE from a filter that is no UTF-8 is not accepted", notAcknowledged(packets.Unsuback, func(x *exam) []byte {
+			return frame(0xa2, u16(1), props(x.version), str(x.topic("\xc0\xaf")))
 		})},
 		{"malformed/remaining-length", "§2.2.3", "§1.5.5", must, "a remaining length of five bytes ends the connection", bad(func(x *exam) []byte {
 			return []byte{0x30, 0xff, 0xff, 0xff, 0xff, 0x01}
@@ -194,6 +197,9 @@ func badPublishProperties() []entry {
 		{"format-twice", "§3.3.2.3.2", must, "two Payload Format Indicators", "t", [][]byte{{packets.PropPayloadFormat, 1}, {packets.PropPayloadFormat, 1}}},
 		{"expiry-twice", "§3.3.2.3.3", must, "two Message Expiry Intervals", "t", [][]byte{{packets.PropMessageExpiryInterval, 0, 0, 0, 9}, {packets.PropMessageExpiryInterval, 0, 0, 0, 9}}},
 		{"response-wildcard", "MQTT-3.3.2-14", should, "a wildcard in its Response Topic", "t", [][]byte{append([]byte{packets.PropResponseTopic}, str("a/#")...)}},
+		{"response-utf8", "MQTT-3.3.2-13", must, "a Response Topic that is no UTF-8", "t", [][]byte{append([]byte{packets.PropResponseTopic}, str("a\xc0\xaf")...)}},
+		{"content-utf8", "MQTT-3.3.2-19", must, "a Content Type that is no UTF-8", "t", [][]byte{append([]byte{packets.PropContentType}, str("a\xc0\xaf")...)}},
+		{"user-utf8", "MQTT-1.5.7-1", must, "a User Property that is no UTF-8", "t", [][]byte{slicesOf([]byte{packets.PropUser}, str("a"), str("b\xc0\xaf"))}},
 		{"unknown-property", "§2.2.2.2", must, "a property that does not exist", "t", [][]byte{{0x7f, 0}}},
 		{"foreign-property", "§2.2.2.2", must, "a property of CONNECT", "t", [][]byte{{packets.PropReceiveMaximum, 0, 9}}},
 	} {

@@ -165,7 +165,9 @@ func serverQoS2(x *exam) {
 	if m.FixedHeader.Qos != 2 {
 		x.Violates("it came with QoS %d", m.FixedHeader.Qos)
 	}
-	sub.received(m)
+	if code := sub.received(m).ReasonCode; code != 0 && code != packets.ErrPacketIdentifierNotFound.Code {
+		x.Violates("PUBREL has the code %#02x", code)
+	}
 	sub.ack(packets.Pubcomp, m.PacketID)
 	sub.nothing(pub, "the message was released and completed")
 }

@@ -42,6 +42,13 @@ func refusing() []entry {
 		{"refuse/password-flag-without-password", "MQTT-3.1.2-21", "MQTT-3.1.2-19", must, "a password's flag without a password is not accepted", badConnectAlone(func(x *exam) []byte {
 			return x.rawConnectAlone(0b11000010, str(x.token), str("user"))
 		})},
+		{"refuse/user-without-flag", "MQTT-3.1.2-18", "", must, "a user name without its flag is not accepted", userWithoutFlag},
+		{"refuse/user-without-flag", "", "MQTT-3.1.2-16", should, "a user name without its flag is not accepted", userWithoutFlag},
+		{"refuse/password-without-flag", "MQTT-3.1.2-20", "", must, "a password without its flag is not accepted", passwordWithoutFlag},
+		{"refuse/password-without-flag", "", "MQTT-3.1.2-18", should, "a password without its flag is not accepted", passwordWithoutFlag},
+		{"refuse/user-utf8", "MQTT-3.1.3-11", "MQTT-3.1.3-12", must, "a user name that is no UTF-8 is not accepted", badConnectAlone(func(x *exam) []byte {
+			return x.rawConnectAlone(0b10000010, str(x.token), str("user\xc0\xaf"))
+		})},
 		{"refuse/no-client-id", "MQTT-3.1.3-3", "MQTT-3.1.3-3", must, "a CONNECT without the field of the client id is not accepted", badConnectAlone(func(x *exam) []byte {
 			return x.rawConnectAlone(2)
 		})},
@@ -116,6 +123,13 @@ func badConnectAlone(build func(*exam) []byte) func(*exam) {
 		}
 	}
 }
+
+var (
+	userWithoutFlag     = badConnectAlone(func(x *exam) []byte { return x.rawConnectAlone(2, str(x.token), str("user")) })
+	passwordWithoutFlag = badConnectAlone(func(x *exam) []byte {
+		return x.rawConnectAlone(0b10000010, str(x.token), str("user"), str("secret"))
+	})
+)
 
 // An outcome is what became of a bad CONNECT.
 type outcome struct {

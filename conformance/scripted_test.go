@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mochi-mqtt/server/v2/packets"
 
@@ -182,5 +183,19 @@ func TestNoProblemInfoWithoutQoS2(t *testing.T) {
 		if err != nil || results[0].Verdict != Conforms {
 			t.Errorf("error %v, %s", err, told(results[0]))
 		}
+	}
+}
+
+// No answer is larger than the client takes.
+func TestAnswersFit(t *testing.T) {
+	at := scripted(t, func(v Version, kind byte) []byte {
+		if kind != packets.Connect {
+			return pingresp
+		}
+		return frame(0x20, []byte{0, 0}, props(v, []byte{packets.PropReasonString}, str(strings.Repeat("x", 40))))
+	})
+	results, err := Run(t.Context(), Options{To: at, Statements: only("flow/answers-fit"), Known: []Known{{Name: "flow/answers-fit"}}, Wait: time.Second})
+	if err != nil || len(results) != 1 || results[0].Verdict != Violates || !strings.Contains(results[0].Why, "a CONNACK of 48 bytes") {
+		t.Errorf("%v, error %v", results, err)
 	}
 }

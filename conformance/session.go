@@ -24,6 +24,8 @@ func sessions() []entry {
 		{"session/resends-pubrel", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBREL that was not acknowledged is sent again with its packet id, its PUBLISH is not", resendsPubrel},
 		{"session/qos2-state-of-receiver", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 message that is sent again after a reconnect is delivered once", inboundState},
 		{"session/no-resend-meanwhile", "", "MQTT-4.4.0-1", must, fmt.Sprintf("while the connection lasts, nothing is sent again, in %v", retryTimer), noResend},
+		{"session/refused-is-not-sent-again", "", "MQTT-4.4.0-2", must, "a refused message is not sent again", refusedIsDone},
+		{"session/lasts-while-connected", "", "MQTT-4.1.0-1", must, "a session lasts while its connection is open, longer than its expiry interval", lastsWhileConnected},
 		{"session/expires", "", "MQTT-4.1.0-2", must, "a session is discarded once its expiry interval has passed", sessionExpires},
 		{"session/lasts-until-expiry", "", "MQTT-3.1.2-23", must, "a session is stored while its expiry interval lasts", sessionLasts},
 		{"session/expiry-of-disconnect", "", "§3.14.2.2.2", must, "the expiry interval in DISCONNECT takes the place of that in CONNECT", expiryOfDisconnect},
@@ -287,4 +289,35 @@ func expiryNotRaised(x *exam) {
 	if _, connack := x.connect("again", x.to, named(c.id), lasting); connack.SessionPresent {
 		x.Violates("the session is present, though CONNECT had set its expiry interval to 0")
 	}
+}
+
+// refusedIsDone refuses messages with a code of 0x80 or more. A server treats them as acknowledged.
+func refusedIsDone(x *exam) {
+	for qos, kind := range map[byte]byte{1: packets.Puback, 2: packets.Pubrec} {
+		c, m := unacknowledged(x, qosLabel(qos), qos)
+		c.refuse(kind, m.PacketID)
+		c.ping()
+		c.drop()
+		again, _ := x.connect(c.name+" again", x.to, named(c.id), lasting)
+		again.nothing(x.pub(), fmt.Sprintf("the client refused it with %s", packets.PacketNames[kind]))
+	}
+}
+
+// refuse answers a message with the code for a topic name that is not valid.
+func (c *client) refuse(kind byte, id uint16) {
+	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: kind}, PacketID: id, ReasonCode: packets.ErrTopicNameInvalid.Code})
+}
+
+func lastsWhileConnected(x *exam) {
+	c, _ := x.connect("short", x.to, lasting, expiry(1))
+	c.ownExpiry()
+	c.subscribe(x.topic("t"), 1)
+	x.After(2500 * time.Millisecond)
+	x.pub().publish(x.topic("t"), "m", 1)
+	c.message("m")
+	second, connack := x.connect("second", x.to, named(c.id), lasting)
+	if !connack.SessionPresent {
+		x.Violates("a session with an expiry interval of 1 s is gone after 2.5 s, and its client never left")
+	}
+	second.ping()
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mochi-mqtt/server/v2/packets"
 )
 
 // sharing is shared subscriptions, of MQTT 5.
@@ -16,13 +18,16 @@ func sharing() []entry {
 		{"share/name", "", "MQTT-4.8.2-1", must, "a group's name is not empty", invalidShares("$share//%s", "$share/")},
 		{"share/name-characters", "", "MQTT-4.8.2-2", must, "a group's name has no wildcard, and a filter follows", invalidShares("$share/a+/%s", "$share/#/%s", "$share/a", "$share/a/")},
 		{"share/no-local", "", "MQTT-3.8.3-4", must, "No Local on a shared subscription is a protocol error", sharedNoLocal},
+		{"share/completes", "", "MQTT-4.8.2-4", must, "the exchange of a QoS 2 message with a member is completed after it reconnects", halfTaken},
+		{"share/session-ended", "", "MQTT-4.8.2-5", must, "a QoS 2 message on its way to a member whose session ends goes to no other", halfTakenAndEnded},
+		{"share/refused", "", "MQTT-4.8.2-6", must, "a message refused by a member goes to no other", refusedByMember},
 		{"share/leave", "", "MQTT-3.10.4-2", must, "who unsubscribes is no member any more", leaveGroup},
 	}
 }
 
 // member subscribes as a member of a group of the check's own.
-func member(x *exam, group, filter string, qos byte) *client {
-	c := x.sub()
+func member(x *exam, group, filter string, qos byte, change ...func(*packets.Packet)) *client {
+	c := x.sub(change...)
 	c.subscribe("$share/"+x.token+group+"/"+filter, qos)
 	return c
 }
@@ -43,13 +48,14 @@ func oneOfThem(x *exam) {
 	}
 }
 
-// either waits for a message that must come to one of several clients.
-func (x *exam) either(all []*client, label string) {
+// either waits for a message that must come to one of several clients, and answers which.
+func (x *exam) either(all []*client, label string) (chosen *client, m *packet) {
 	came := func(deadline time.Time) bool {
 		for {
 			for _, c := range all {
-				switch _, err := c.find(x.labelled(label), time.Now().Add(20*time.Millisecond)); {
+				switch pk, err := c.find(x.labelled(label), time.Now().Add(20*time.Millisecond)); {
 				case err == nil:
+					chosen, m = c, pk
 					return true
 				case !errors.Is(err, errLate):
 					c.hungUp("a message")
@@ -61,13 +67,14 @@ func (x *exam) either(all []*client, label string) {
 		}
 	}
 	if came(x.soon()) {
-		return
+		return chosen, m
 	}
 	x.delivers()
 	if came(time.Now()) {
 		x.Undecided("message %q came only after %v: the broker or this machine is slow", label, x.wait)
 	}
 	x.Violates("message %q came to no member in %v, while another client gets its messages", label, x.wait)
+	return nil, nil
 }
 
 func besideOthers(x *exam) {
@@ -140,4 +147,49 @@ func leaveGroup(x *exam) {
 		b.message(fmt.Sprint("m", i))
 	}
 	a.nothing(pub, "the client had left the group")
+}
+
+// chosen publishes a message to a group of two, which acknowledge nothing. It returns the member that
+// got the message, and the other one.
+func chosen(x *exam, qos byte) (c, other *client, m *packet) {
+	x.needsShared()
+	x.needsQoS(qos)
+	members := []*client{member(x, "g", x.topic("t"), qos, lasting), member(x, "g", x.topic("t"), qos, lasting)}
+	for _, c := range members {
+		c.manual = true
+	}
+	x.pub().publish(x.topic("t"), "m", qos)
+	c, m = x.either(members, "m")
+	if c == members[0] {
+		return c, members[1], m
+	}
+	return c, members[0], m
+}
+
+// halfTaken drops the connection between PUBREL and PUBCOMP.
+func halfTaken(x *exam) {
+	x.sendsAgain()
+	c, other, m := chosen(x, 2)
+	c.received(m)
+	c.drop()
+	again, _ := x.connect("again", x.to, named(c.id), lasting)
+	again.manual = true
+	again.await("PUBREL", answerTo(packets.Pubrel, m.PacketID))
+	again.ack(packets.Pubcomp, m.PacketID)
+	other.nothing(x.pub(), "the other member of the group has had half of it")
+}
+
+func halfTakenAndEnded(x *exam) {
+	c, other, m := chosen(x, 2)
+	c.received(m)
+	c.drop()
+	x.connect("new", x.to, named(c.id)) // ends the session
+	other.nothing(x.pub(), "it was on its way to a member whose session ended")
+}
+
+func refusedByMember(x *exam) {
+	c, other, m := chosen(x, 1)
+	c.refuse(packets.Puback, m.PacketID)
+	c.ping()
+	other.nothing(x.pub(), "the other member of the group refused it")
 }

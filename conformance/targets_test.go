@@ -86,6 +86,8 @@ func startMochi(t *testing.T, hook mochi.Hook) string {
 		h.topics = s.Topics
 	case *lateRetainer:
 		h.topics = s.Topics
+	case *faithless:
+		h.clients = s.Clients
 	}
 	if h, ok := hook.(*wrong); ok && h.closesNone {
 		open := &unclosing{Listener: l}

@@ -151,7 +151,11 @@ func TestWrongBroker(t *testing.T) {
 		{"one code for all", answered(packets.Suback, func(pk *packets.Packet) { pk.ReasonCodes = pk.ReasonCodes[:1] }), []string{"subscribe/codes-in-order", "subscribe/code-for-each"}},
 		{"no codes", answered(packets.Suback, func(pk *packets.Packet) { pk.ReasonCodes = nil }), []string{"subscribe/code-for-each", "unsubscribe/unsuback"}},
 		{"always a session", answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = true }), []string{"session/not-present", "connect/no-session-when-clean"}},
-		{"open connections", &wrong{closesNone: true}, []string{"take-over/closes-the-first", "refuse/second-connect", "malformed/publish-empty-topic", "malformed/publish-identifier"}},
+		{"open connections", &wrong{closesNone: true}, []string{"take-over/closes-the-first", "refuse/second-connect", "malformed/publish-empty-topic", "malformed/publish-identifier", "disconnect/closes"}},
+		{"a DISCONNECT for clients", answered(packets.Disconnect, func(pk *packets.Packet) {
+			pk.ReasonCode = packets.CodeDisconnectWillMessage.Code
+			pk.Properties.SessionExpiryInterval, pk.Properties.SessionExpiryIntervalFlag = 9, true
+		}), []string{"disconnect/known-codes", "disconnect/no-session-expiry"}},
 		{"never a session", answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = false }), []string{"session/present"}},
 	}
 	var names []string

@@ -134,6 +134,16 @@ func (o Options) Check() error {
 	return err
 }
 
+// Numbers are the numbered statements of MQTT, of one protocol if the options name it.
+func (o Options) Numbers() ([]conformance.Number, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(conformance.Numbers(), func(n conformance.Number) bool {
+		return o.Protocol != "" && n.Version != versions[o.Protocol]
+	}), nil
+}
+
 // statements are those asked for.
 func (o Options) statements() ([]conformance.Statement, error) {
 	if o.Wait < 100*time.Millisecond || o.Parallel < 0 {

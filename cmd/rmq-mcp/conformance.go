@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,7 @@ import (
 // conforming are the flags of conformance.
 type conforming struct {
 	exam.Options
-	asJSON, markdown bool
+	asJSON, markdown, statements bool
 }
 
 func (a *app) conformance() *cobra.Command {
@@ -35,6 +37,9 @@ func (a *app) conformance() *cobra.Command {
 			"  rmq-mcp conformance --endpoint 127.0.0.1:1883 --protocol mqtt5\n  rmq-mcp conformance --flavor robustmq --protocol mq9",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.statements {
+				return f.printNumbers(cmd.OutOrStdout())
+			}
 			ctx, stop := interrupted(cmd.Context())
 			defer stop()
 			return a.conform(ctx, cmd.OutOrStdout(), f)
@@ -50,9 +55,27 @@ func (a *app) conformance() *cobra.Command {
 	flags.Uint64Var(&f.Seed, "seed", 1, "of generated topics and filters")
 	flags.IntVar(&f.Parallel, "parallel", 0, "checks at once (default: 8, across nodes 2)")
 	flags.DurationVar(&f.Wait, "wait", exam.Wait, "how long a packet is waited for")
+	flags.BoolVar(&f.statements, "statements", false, "print every numbered statement of MQTT with its checks, or why none examines it, and start no broker")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&f.markdown, "markdown", false, "print Markdown")
 	return cmd
+}
+
+// printNumbers prints the numbered statements of the standards.
+func (f conforming) printNumbers(out io.Writer) error {
+	all, err := f.Numbers()
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return writeJSON(out, all)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, n := range all {
+		how := cmp.Or(strings.Join(n.Checks, ", "), n.Why, "binds clients alone")
+		fmt.Fprintf(t, "%s\t%s\t%s\n", n.Version.Protocol(), n.Number, how)
+	}
+	return t.Flush()
 }
 
 // conform starts the broker, runs the checks and prints what they say.
