@@ -170,6 +170,13 @@ func lossStories() []blameStory {
 		{"a node takes no publish", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0).deliver(probe2, probed, 0).wait(11 * time.Second)
 		}, nobody, ""},
+		{"a node is started again and ends by itself", "recovery", func(s *story) {
+			s.down("node-2").heal().join(probe1, probe2).acked(probed, 0, 0).deliver(probe1, probed, 0).wait(11 * time.Second)
+		}, broker, "it ended by itself after it was started again"},
+		{"a node is started again and killed", "recovery", func(s *story) {
+			s.down("node-2").heal().join(probe1).acked(probed, 0, 0).deliver(probe1, probed, 0).wait(11 * time.Second)
+			s.landings[0].Down["node-2"] = history.StateKilled
+		}, nobody, ""},
 		{"a node delivers nothing to a probe that answers nothing", "recovery", func(s *story) {
 			s.heal().join(probe1, probe2).acked(probed, 0, 0).acked(probed2, 0, 0).deliver(probe1, probed, 0).wireSend(probe2, probed, 0, 0)
 			s.wait(11 * time.Second)

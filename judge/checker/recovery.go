@@ -159,7 +159,7 @@ func (c *recovery) Result(*closing) verdict.Result {
 	var slowest, until int64
 	var ended int64 // by themselves, which no slow host explains
 	for n := range l.tables.Nodes {
-		if strings.HasPrefix(c.down[l.tables.Nodes[n].Name].Down[l.tables.Nodes[n].Name], history.StateExited) {
+		if c.ended(int16(n)) != "" {
 			ended++
 		}
 		if _, down := c.down[l.tables.Nodes[n].Name]; !down && !c.probed() {
@@ -268,10 +268,24 @@ func (c *recovery) missing(node int16, published, delivered int64) verdict.Anoma
 		Kind: "not-recovered", Process: history.None, Stream: history.None, Seq: history.None, TimeNS: from, Events: []int64{},
 		Text: sentence("%s %s between %s at %s and %s", c.ledger.node(node), what, origin, clock(from), clock(from+c.bound)),
 	}
-	if delivered == never {
+	switch state := c.ended(node); {
+	case state != "":
+		a.Blame = verdict.Broker
+		a.Text += sentence("; its process shows that it ended by itself after it was started again (%s)", state)
+	case delivered == never:
 		c.accuse(&a, node)
 	}
 	return a
+}
+
+// ended is how the process of a node ended by itself, after a fault was taken out and the node was
+// started again; "" if it did not, or a signal 9 of the kernel or a stranger ended it.
+func (c *recovery) ended(node int16) string {
+	name := c.ledger.tables.Nodes[node].Name
+	if state := c.down[name].Down[name]; strings.HasPrefix(state, history.StateExited) && state != history.StateKilled {
+		return state
+	}
+	return ""
 }
 
 // accuse names the first probe of a node from which a message was withheld, and who did. If

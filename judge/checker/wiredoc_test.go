@@ -65,9 +65,11 @@ var aside = regexp.MustCompile(` \([^)]*\)`)
 // wireWords are the words in which an anomaly says what the wire shows, or why it blames
 // nobody.
 func wireWords(text string) string {
-	_, words, blames := strings.Cut(text, "; the wire shows ")
-	if !blames {
-		_, words, _ = strings.Cut(text, "; the packets show no party at fault: ")
+	words, shown := "", false
+	for _, by := range []string{"; the wire shows ", "; its process shows ", "; the packets show no party at fault: "} {
+		if _, words, shown = strings.Cut(text, by); shown {
+			break
+		}
 	}
 	if strings.HasPrefix(words, "of message ") {
 		_, words, _ = strings.Cut(words, ", that ")

@@ -153,7 +153,7 @@ type Anomaly struct {
 	Fault   string  `json:"fault,omitempty"` // in place at that time
 	Events  []int64 `json:"events"`          // Index of the offending rows
 	Text    string  `json:"text"`
-	Blame   Party   `json:"blame,omitempty"` // the party that the wire shows; "" where the wire was not recorded or does not tell
+	Blame   Party   `json:"blame,omitempty"` // the party that the wire shows, or the end of a process; "" where neither tells
 
 	// A killed node lost what it had not saved, which the vendor does not promise to keep.
 	Expected bool `json:"expected,omitempty"`
