@@ -11,7 +11,7 @@ var claimSDKResubscribes = Entry{
 	Claim: verdict.Claim{Name: "sdk-resubscribes", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "A client that is to be subscribed subscribes when the broker has no session of its: the client's and the server's session state must be discarded together.",
 		Source: "MQTT 3.1.1 section 3.2.2.2, 4.1; the driver contract, Subscribing"},
-	Category: Liveness, Checker: "resubscribes@2", Protocols: mqtt, New: newResubscribes, Timed: true, canary: unsubscribe,
+	Category: Liveness, Checker: "resubscribes@3", Protocols: mqtt, New: newResubscribes, Timed: true, canary: unsubscribe,
 }
 
 // subscribeBound is how long a client may take to subscribe where the broker
@@ -32,6 +32,7 @@ type resubscribes struct {
 // A subscribing is what is known of a client's subscriptions.
 type subscribing struct {
 	asked     int32 // connection of its last SUBSCRIBE, plus one
+	over      int32 // connections that it closed, or left for another one: all with lower numbers
 	waits     bool  // for one, since a CONNACK without session present:
 	conn      int32
 	row, time int64
@@ -58,7 +59,7 @@ func (c *resubscribes) Add(b *history.Batch) {
 		}
 		c.now = max(c.now, p.time)
 		switch p.kind {
-		case connackPacket, subscribePacket, closedPacket, disconnectPacket:
+		case connectPacket, connackPacket, subscribePacket, closedPacket, disconnectPacket:
 		default: // most packets
 			continue
 		}
@@ -82,6 +83,13 @@ func (c *resubscribes) pause(b *history.Batch, i int) {
 
 func (c *resubscribes) take(p *packet, s *subscribing) {
 	switch {
+	case p.conn < s.over: // a late answer of the broker
+		return
+	case p.kind == connectPacket:
+		if s.waits {
+			c.ends(p.process, s, p.time)
+		}
+		s.over = p.conn
 	case p.accepted() && !p.flags.Has(history.FlagSessionPresent):
 		s.waits, s.conn, s.row, s.time = !s.paused && s.asked != p.conn+1, p.conn, p.row, p.time
 		if s.asked == p.conn+1 { // without waiting for CONNACK
@@ -93,8 +101,11 @@ func (c *resubscribes) take(p *packet, s *subscribing) {
 			c.judged++
 			s.waits = false
 		}
-	case s.waits && p.conn == s.conn && (p.kind == closedPacket || p.kind == disconnectPacket):
-		c.ends(p.process, s, p.time)
+	case p.kind == closedPacket || p.kind == disconnectPacket:
+		if s.waits && p.conn == s.conn {
+			c.ends(p.process, s, p.time)
+		}
+		s.over = p.conn + 1
 	}
 }
 

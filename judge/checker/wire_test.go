@@ -554,6 +554,15 @@ func TestWireClaims(t *testing.T) {
 			s.disconnect(sub).connect(sub, false).wait(6 * time.Second).disconnect(sub)
 			s.observe(history.ObserveStarved, history.None, history.None, 6)
 		}, unknown, ""},
+		{"answered after it had closed the connection", "sdk-resubscribes", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).packet(sub, "closed", 0, onConn(1)).toClient(sub, "connack", 0, onConn(1)).wait(6 * time.Second)
+		}, pass, ""},
+		{"answered after it had left for another connection", "sdk-resubscribes", func(s *story) {
+			s.packet(sub, "connect", 0, onConn(1)).packet(sub, "connect", 0, onConn(2)).toClient(sub, "connack", 0, onConn(1)).wait(6 * time.Second)
+		}, pass, ""},
+		{"left for another connection without a subscription", "sdk-resubscribes", func(s *story) {
+			s.disconnect(sub).connect(sub, false).wait(6*time.Second).packet(sub, "connect", 0, onConn(2)).packet(sub, "closed", 0, onConn(1))
+		}, fail, "did not subscribe"},
 		{"the session is there", "sdk-resubscribes", func(s *story) { s.disconnect(sub).connect(sub, true).wait(6 * time.Second).disconnect(sub) }, pass, ""},
 
 		{"connected, and nothing published", "sdk-resumes", func(s *story) {
