@@ -86,7 +86,7 @@ type group struct {
 
 func (a *app) groups() []group {
 	return []group{
-		{"Run experiments", []*cobra.Command{a.runScenario(), a.matrix(), a.campaign(), a.plan(), a.conformance(), a.watch()}},
+		{"Run experiments", []*cobra.Command{a.runScenario(), a.matrix(), a.campaign(), a.plan(), a.conformance(), a.league(), a.watch()}},
 		{"Look at runs", []*cobra.Command{a.list(), a.status(), a.findings(), a.compare(), a.judge(), a.verify(), a.dashboard(), a.forward()}},
 		{"Explain a failure", []*cobra.Command{a.blame(), a.replay(), a.reduce(), a.code()}},
 		{"Serve agents", []*cobra.Command{a.serve(), a.install(), a.uninstall(), bundle(), a.lint()}},

@@ -113,6 +113,7 @@ var byTool = map[string]string{
 	"verify":      "none; `push_report` verifies a run before it publishes it",
 	"heal":        "none; every tool first heals what a dead experiment left",
 	"conformance": "none: it makes no runs",
+	"league":      "none: it takes hours",
 	"watch":       "none: it works without an agent",
 	"campaign":    "none: it takes hours",
 	"selftest":    "none: it tests the judge",
