@@ -13,9 +13,10 @@ func goLibraries() []Library {
 				{Version: "1.5.1", Builtin: true},
 				{Version: "1.4.3", Cannot: []string{contract.CannotPauseConnected}},
 				{Version: "1.3.5", Cannot: []string{contract.CannotPauseConnected}},
+				{Version: "1.3.2", Cannot: []string{contract.CannotPauseConnected}},
 			},
 			Needs: goDirective, Source: "go/pahomqtt", Shared: "go/driver",
-			build: golang{module: "github.com/eclipse/paho.mqtt.golang", name: "pahomqtt", tags: map[string]string{"1.4.3": "autoack", "1.3.5": "autoack,paho13"}},
+			build: golang{module: "github.com/eclipse/paho.mqtt.golang", name: "pahomqtt", tags: map[string]string{"1.4.3": "autoack", "1.3.5": "autoack,paho13", "1.3.2": "autoack,paho13,paho132"}},
 		},
 		{
 			Lang: "go", Package: "paho.golang", Protocols: []string{contract.MQTT5}, Transports: everyTransport(), Wills: true, Dedupes: true,

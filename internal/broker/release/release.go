@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/mod/semver"
 )
 
 // DefaultBase is where the vendor publishes releases. An archive is at
@@ -78,6 +79,9 @@ func Fetch(ctx context.Context, r Request) (binary string, err error) {
 
 // complete fills in what was left out, and refuses what cannot be.
 func (r Request) complete() (Request, error) {
+	if semver.IsValid("v" + r.Version) {
+		r.Version = "v" + r.Version
+	}
 	if !versionForm.MatchString(r.Version) || strings.Contains(r.Version, "..") {
 		return r, fmt.Errorf("robustmq version %q is not like v0.4.11", r.Version)
 	}

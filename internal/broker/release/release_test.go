@@ -99,6 +99,10 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s cannot be executed: %v, %v", path, info.Mode(), err)
 		}
 	}
+	bare := Request{Version: strings.TrimPrefix(version, "v"), Base: s.URL, Platform: "linux-amd64", Cache: cache}
+	if _, err := Fetch(t.Context(), bare); err != nil {
+		t.Errorf("the version without its v: %v", err)
+	}
 	if n := s.downloads.Load(); n != 1 {
 		t.Errorf("downloaded %d times", n)
 	}

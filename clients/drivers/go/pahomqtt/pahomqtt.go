@@ -13,7 +13,8 @@
 // is connected already, and repeats messages published meanwhile.
 //
 // Build tag paho13 is for versions before 1.4: they let nobody else open a
-// connection. Build tag autoack is for versions before 1.5.1: they cannot withhold
+// connection. Build tag paho132 is for versions before 1.3.3: they take no function for
+// a proxy. Build tag autoack is for versions before 1.5.1: they cannot withhold
 // an acknowledgement, or panic on an acknowledgement after the connection is gone.
 package pahomqtt
 
@@ -23,8 +24,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -61,10 +60,8 @@ func SDK(version string) driver.SDK {
 }
 
 func webSocket(_ context.Context, url string, trust *tls.Config) (net.Conn, error) {
-	return mqtt.NewWebsocket(url, trust, wait, nil, &mqtt.WebsocketOptions{Proxy: noProxy})
+	return mqtt.NewWebsocket(url, trust, wait, nil, webSocketOptions())
 }
-
-func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 // A session is one client identifier; it makes a new SDK client for each
 // Connect, which take over the store of those before.
