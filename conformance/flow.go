@@ -207,7 +207,9 @@ func answersFit(x *exam) {
 	if x.offersQoS(2) {
 		pk = publisher(x.topic("nobody"), 2, c.newID(), x.payload("m"))
 		c.send(pk)
-		fits(c.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)), "PUBREC")
+		received := c.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID))
+		fits(received, "PUBREC")
+		c.accepted(received)
 		c.ack(packets.Pubrel, pk.PacketID)
 		fits(c.await("PUBCOMP", answerTo(packets.Pubcomp, pk.PacketID)), "PUBCOMP")
 	}
