@@ -132,14 +132,12 @@ func (c Cell) passes(claim string) bool {
 // under load, and nothing of ours was in the way.
 func (c Cell) tried() bool { return c.calm() && verdict.Holds(c.Shortfalls) }
 
-// failed are the claims that fail, in the order of the results.
-func (c Cell) failed() (claims []string) {
-	for _, r := range c.Verdict.Results {
-		if c.ran() && r.Status == verdict.Fail {
-			claims = append(claims, r.Claim.Name)
-		}
+// failed are the claims that fail, the worst first.
+func (c Cell) failed() []string {
+	if !c.ran() {
+		return nil
 	}
-	return claims
+	return c.Verdict.Failed()
 }
 
 // parties returns the parties that the wire blames for the failure of a claim.

@@ -210,12 +210,4 @@ func sameVerdict(written []byte, v verdict.Verdict) bool {
 	return (was.State == v.State || renamed) && slices.Equal(failing(was), failing(v))
 }
 
-func failing(v verdict.Verdict) (claims []string) {
-	for _, r := range v.Results {
-		if r.Status == verdict.Fail {
-			claims = append(claims, r.Claim.Name)
-		}
-	}
-	slices.Sort(claims)
-	return claims
-}
+func failing(v verdict.Verdict) []string { return slices.Sorted(slices.Values(v.Failed())) }

@@ -69,24 +69,33 @@ func (r Runner) Start(ctx context.Context, start keeper.Start) (client *keeper.C
 // Run makes a run, from its start to its verdict, and returns its id. When ctx ends the run is
 // stopped in order, which seals it.
 func (r Runner) Run(ctx context.Context, start keeper.Start) (id string, err error) {
-	client, err := r.Start(ctx, start)
+	summary, err := r.Summary(ctx, start)
 	if err != nil {
 		return "", err
 	}
+	return summary.ID, nil
+}
+
+// Summary makes a run as [Runner.Run] does, and returns its summary.
+func (r Runner) Summary(ctx context.Context, start keeper.Start) (*reports.Summary, error) {
+	client, err := r.Start(ctx, start)
+	if err != nil {
+		return nil, err
+	}
 	defer client.Close()
 	if err := Wait(ctx, client); err != nil && ctx.Err() == nil {
-		return "", err
+		return nil, err
 	}
 	if ctx.Err() != nil {
-		return "", errors.Join(ctx.Err(), r.Stop(ctx, client, start.Caller))
+		return nil, errors.Join(ctx.Err(), r.Stop(ctx, client, start.Caller))
 	}
 	run := client.Info().Dir
-	if _, err := AwaitSummary(run); err != nil {
-		return "", fmt.Errorf("the run was not judged: %w; see %s", err, run)
+	summary, err := AwaitSummary(run)
+	if err != nil {
+		return nil, fmt.Errorf("the run was not judged: %w; see %s", err, run)
 	}
-	id = client.Info().ID
-	Settled(ctx, r.Dir, id) // the next run may use the same brokers, and is refused if they are not free
-	return id, nil
+	Settled(ctx, r.Dir, summary.ID) // the next run may use the same brokers, and is refused if they are not free
+	return summary, nil
 }
 
 // Wait waits for the end of an experiment. A keeper that is gone left a run directory.

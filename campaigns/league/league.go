@@ -3,7 +3,6 @@
 package league
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +64,7 @@ type League struct {
 	Runner    attempt.Runner
 	Brokers   []Broker
 	Checks    []string // groups or names of conformance
-	Scenarios []string
+	Scenarios []*scenarios.Scenario
 	Fresh     bool
 	Say       func(line string)
 }
@@ -79,7 +78,8 @@ type Checked struct {
 
 // A Trial is a run of a scenario.
 type Trial struct {
-	Run      string        `json:"run"` // its id
+	Run      string        `json:"run"`    // its id
+	SHA      string        `json:"sha256"` // of the scenario
 	Version  string        `json:"version"`
 	State    verdict.State `json:"state"`
 	Severity string        `json:"severity,omitempty"`
@@ -95,21 +95,32 @@ func (l League) file(b Broker, name string) string {
 
 // Check returns an error for a league that cannot be held.
 func (l League) Check() error {
-	for _, name := range l.Scenarios {
-		if _, err := scenarios.Load(name); err != nil {
-			return err
-		}
-	}
 	if len(l.Checks) > 0 {
 		return l.exam(l.Brokers[0]).Check()
 	}
 	return nil
 }
 
+// forget removes the stored results.
+func (l League) forget() (err error) {
+	for _, b := range l.Brokers {
+		err = errors.Join(err, os.RemoveAll(l.file(b, "conformance")))
+		for _, s := range l.Scenarios {
+			err = errors.Join(err, os.RemoveAll(l.file(b, s.Name)))
+		}
+	}
+	return err
+}
+
 // Run makes the missing results, one broker after the other. It continues after a broker that cannot
 // be tried, and then returns an error.
 func (l League) Run(ctx context.Context) error {
 	var failed []string
+	if l.Fresh {
+		if err := l.forget(); err != nil {
+			return err
+		}
+	}
 	for _, b := range l.Brokers {
 		for _, part := range l.parts(b) {
 			err := part(ctx)
@@ -133,8 +144,8 @@ func (l League) parts(b Broker) (all []func(context.Context) error) {
 	if len(l.Checks) > 0 {
 		all = append(all, func(ctx context.Context) error { return l.examine(ctx, b) })
 	}
-	for _, name := range l.Scenarios {
-		all = append(all, func(ctx context.Context) error { return l.try(ctx, b, name) })
+	for _, s := range l.Scenarios {
+		all = append(all, func(ctx context.Context) error { return l.try(ctx, b, s) })
 	}
 	return all
 }
@@ -148,7 +159,7 @@ func (l League) exam(b Broker) exam.Options {
 
 // examine holds a broker against the statements.
 func (l League) examine(ctx context.Context, b Broker) error {
-	if _, ok := l.checked(b); ok && !l.Fresh {
+	if _, ok := l.checked(b); ok {
 		return nil
 	}
 	l.Say(fmt.Sprintf("%s: conformance", b))
@@ -166,51 +177,33 @@ func (l League) checked(b Broker) (c Checked, ok bool) {
 }
 
 // try runs a scenario on a broker.
-func (l League) try(ctx context.Context, b Broker, name string) error {
-	if _, ok := l.tried(b, name); ok && !l.Fresh || l.unasked(b, name) != nil {
+func (l League) try(ctx context.Context, b Broker, s *scenarios.Scenario) error {
+	if _, ok := l.tried(b, s); ok || s.RunsOn(b.Flavor, s.Protocol) != nil {
 		return nil
 	}
-	l.Say(fmt.Sprintf("%s: %s", b, name))
-	id, err := l.Runner.Run(ctx, keeper.Start{
-		Scenario: name, Cluster: cluster.Config{Flavor: b.Flavor, Version: b.Version, Arm: []string{cluster.ArmTap}}, // the packets say whose failure it is
+	l.Say(fmt.Sprintf("%s: %s", b, s.Name))
+	r, err := l.Runner.Summary(ctx, keeper.Start{
+		Scenario: s.Name, Cluster: cluster.Config{Flavor: b.Flavor, Version: b.Version, Arm: []string{cluster.ArmTap}}, // the packets say whose failure it is
 		Caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "league", Args: map[string]any{"broker": b.String()}},
 	})
 	if err != nil {
 		return err
 	}
-	s, err := reports.Dir(filepath.Join(l.Runner.Dir, reports.RunsDir, id)).Summary()
-	if err != nil {
-		return err
-	}
-	t := Trial{Run: id, Version: s.Version, State: s.Verdict.State, Severity: s.Verdict.Severity, Blame: s.Verdict.Blame, Build: build.Version()}
-	for _, r := range s.Verdict.Results {
-		if r.Status == verdict.Fail {
-			t.Failed = append(t.Failed, r.Claim.Name)
-		}
-	}
-	return l.store(b, name, t)
+	v := r.Verdict
+	return l.store(b, s.Name, Trial{Run: r.ID, SHA: s.SHA, Version: r.Version, State: v.State, Severity: v.Severity, Failed: v.Failed(), Blame: v.Blame, Build: build.Version()})
 }
 
-func (l League) tried(b Broker, name string) (t Trial, ok bool) {
-	ok = stored.ReadJSON(l.file(b, name), &t) == nil
-	return t, ok
-}
-
-// unasked says why a scenario cannot be run on a broker.
-func (l League) unasked(b Broker, name string) error {
-	s, err := scenarios.Load(name)
-	if err != nil {
-		return err
-	}
-	return s.RunsOn(b.Flavor, s.Protocol)
+// tried is the stored result of a scenario as it is now.
+func (l League) tried(b Broker, s *scenarios.Scenario) (t Trial, ok bool) {
+	err := stored.ReadJSON(l.file(b, s.Name), &t)
+	return t, err == nil && t.SHA == s.SHA
 }
 
 func (l League) store(b Broker, name string, what any) error {
 	file := l.file(b, name)
-	text, err := reports.JSON(what)
-	err = cmp.Or(err, os.MkdirAll(filepath.Dir(file), 0o755))
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
 	if err == nil {
-		err = reports.WriteFile(file, text)
+		err = reports.WriteJSON(file, what)
 	}
 	if err != nil {
 		return fmt.Errorf("store %s of %s: %w", name, b, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/robustmq/rmq-mcp/campaigns/exam"
 	"github.com/robustmq/rmq-mcp/conformance"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // Brokers that cannot take part are refused with the next step.
@@ -37,7 +38,14 @@ func held(t *testing.T) League {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := League{Brokers: brokers, Checks: []string{"session"}, Scenarios: []string{"mqtt/broker-kill-9", "mqtt/power-loss", "mq9/priority-order"}, Say: func(string) {}}
+	l := League{Brokers: brokers, Checks: []string{"session"}, Say: func(string) {}}
+	for _, name := range []string{"mqtt/broker-kill-9", "mqtt/power-loss", "mq9/priority-order"} {
+		s, err := scenarios.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Scenarios = append(l.Scenarios, s)
+	}
 	l.Runner.Dir = t.TempDir()
 	row := func(name string, v conformance.Version, verdict conformance.Verdict, known string) exam.Row {
 		return exam.Row{Name: name, Protocol: v.Protocol(), Number: "MQTT-4.4.0-1", Text: "it is sent again", Verdict: string(verdict), Known: known, Why: "seen", Packets: []string{"PUBLISH"}}
@@ -63,8 +71,9 @@ func held(t *testing.T) League {
 		brokers[1]: {{State: verdict.FailOnce, Severity: verdict.Expected, Failed: []string{"qos1-no-loss"}}, {State: verdict.FailOnce, Severity: "P0", Failed: []string{"qos1-no-loss"}, Blame: "broker: lost", Run: "1130-power-loss"}},
 		brokers[2]: {{State: verdict.PassSmoke}, {State: verdict.InconclusiveFault}},
 	} {
-		for i, name := range l.Scenarios[:2] {
-			if err := l.store(b, name, states[i]); err != nil {
+		for i, s := range l.Scenarios[:2] {
+			states[i].SHA = s.SHA
+			if err := l.store(b, s.Name, states[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -139,5 +148,17 @@ func TestResumes(t *testing.T) {
 	l.Checks = []string{"share"}
 	if _, ok := l.checked(l.Brokers[0]); ok {
 		t.Error("other checks count as made")
+	}
+	changed := *l.Scenarios[0]
+	changed.SHA = "another"
+	if _, ok := l.tried(l.Brokers[0], &changed); ok {
+		t.Error("a run of the scenario before its change counts")
+	}
+	l = held(t)
+	if err := l.forget(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := l.tried(l.Brokers[0], l.Scenarios[0]); ok {
+		t.Error("a forgotten run counts")
 	}
 }

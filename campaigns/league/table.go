@@ -16,6 +16,7 @@ import (
 	"github.com/robustmq/rmq-mcp/conformance"
 	"github.com/robustmq/rmq-mcp/internal/plain"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 // Words of cells. Checks have the verdicts of conformance.
@@ -83,10 +84,10 @@ func (l League) Table() Table {
 			t.pages[b.String()] = c.Report
 		}
 	}
-	for _, name := range l.Scenarios {
-		row := Row{Name: name}
+	for _, s := range l.Scenarios {
+		row := Row{Name: s.Name}
 		for _, b := range l.Brokers {
-			row.Cells = append(row.Cells, l.scenarioCell(b, name))
+			row.Cells = append(row.Cells, l.scenarioCell(b, s))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -105,11 +106,11 @@ func (r Row) rank() int {
 	return 2
 }
 
-func (l League) scenarioCell(b Broker, name string) Cell {
-	if err := l.unasked(b, name); err != nil {
+func (l League) scenarioCell(b Broker, s *scenarios.Scenario) Cell {
+	if err := s.RunsOn(b.Flavor, s.Protocol); err != nil {
 		return Cell{Word: unasked, Why: err.Error()}
 	}
-	t, ok := l.tried(b, name)
+	t, ok := l.tried(b, s)
 	why := strings.Join(t.Failed, ", ")
 	switch {
 	case !ok:

@@ -137,11 +137,7 @@ func (s Show) one(ctx context.Context, own string, e Exhibit) error {
 }
 
 func (s Show) store(e Exhibit, r Result) error {
-	text, err := reports.JSON(r)
-	if err == nil {
-		err = reports.WriteFile(s.file(e), text)
-	}
-	if err != nil {
+	if err := reports.WriteJSON(s.file(e), r); err != nil {
 		return fmt.Errorf("store what %s showed: %w", e.Name, err)
 	}
 	return nil
@@ -166,11 +162,7 @@ func (s Show) trial(ctx context.Context, own string, e Exhibit, version string) 
 	if e.Check != "" {
 		return s.examine(ctx, e, version)
 	}
-	id, err := s.Runner.Run(ctx, e.start(own, version))
-	if err != nil {
-		return Trial{}, err
-	}
-	summary, err := reports.Dir(filepath.Join(s.Runner.Dir, reports.RunsDir, id)).Summary()
+	summary, err := s.Runner.Summary(ctx, e.start(own, version))
 	if err != nil {
 		return Trial{}, err
 	}

@@ -9,11 +9,12 @@ import (
 
 	"github.com/robustmq/rmq-mcp/campaigns/league"
 	"github.com/robustmq/rmq-mcp/campaigns/subject"
+	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
 func (a *app) league() *cobra.Command {
 	var l league.League
-	var brokers []string
+	var brokers, names []string
 	var out string
 	var asJSON, markdown bool
 	cmd := &cobra.Command{
@@ -30,6 +31,13 @@ func (a *app) league() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if l.Brokers, err = league.Find(brokers); err != nil {
 				return err
+			}
+			for _, name := range names {
+				s, err := scenarios.Load(name)
+				if err != nil {
+					return err
+				}
+				l.Scenarios = append(l.Scenarios, s)
 			}
 			if l.Runner, err = a.runner(); err != nil {
 				return err
@@ -71,7 +79,7 @@ func (a *app) league() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&brokers, "flavor", nil, "two or more brokers, as FLAVOR or FLAVOR@VERSION: "+subject.OwnFlavors())
 	flags.StringSliceVar(&l.Checks, "checks", []string{"session", "publish", "take-over"}, "groups or names of checks of conformance; \"\" for none")
-	flags.StringSliceVar(&l.Scenarios, "scenario", []string{"mqtt/qos2-redelivered", "mqtt/qos2-release-lost", "mqtt/broker-graceful-restart", "mqtt/broker-kill-9", "mqtt/power-loss"}, "scenarios to run; \"\" for none")
+	flags.StringSliceVar(&names, "scenario", []string{"mqtt/qos2-redelivered", "mqtt/qos2-release-lost", "mqtt/broker-graceful-restart", "mqtt/broker-kill-9", "mqtt/power-loss"}, "scenarios to run; \"\" for none")
 	flags.StringVar(&out, "out", "", "`directory` for the table and a page for each broker")
 	flags.BoolVar(&l.Fresh, "fresh", false, "forget stored results")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")

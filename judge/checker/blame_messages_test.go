@@ -110,6 +110,10 @@ func lossStories() []blameStory {
 			s.disconnect(sub)
 			s.clean(sub).acked(q1, 0, 3).connect(sub, true)
 		}, sdk, "the subscriber's client had asked for a clean session and not subscribed again"},
+		{"a SUBACK on the connection before does not subscribe", "qos1-no-loss", func(s *story) {
+			s.disconnect(sub)
+			s.clean(sub).toClient(sub, "suback", 9, onConn(0)).acked(q1, 0, 3).connect(sub, true)
+		}, sdk, "the subscriber's client had asked for a clean session and not subscribed again"},
 		{"refused, and called acknowledged", "qos1-no-loss", func(s *story) {
 			e := s.publishing(q1, 0)
 			c := s.call(e)

@@ -32,6 +32,7 @@ type ledger struct {
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
+	called           []int32 // rows.called before the current batch
 }
 
 func newLedger(ctx Context) *ledger {
@@ -50,6 +51,7 @@ func newLedger(ctx Context) *ledger {
 		firstExit: never,
 		durable:   slices.Contains(ctx.Run.Cluster.Promises, claimQoS2ExactlyOnce.Claim.Name),
 	}
+	l.sorted.called = make([]int32, len(ctx.Tables.Processes))
 	l.kills = newKills(ctx.Run.Cluster)
 	l.session, l.wait = settingOf(ctx.Run.Cluster, ctx.Run.Cluster.SessionS), settingOf(ctx.Run.Cluster, ctx.Run.Cluster.WaitS)
 	l.sessions, l.storage = newSessions(l, ctx.Run.Cluster.Lacks[history.LacksLimits] != ""), newStorage(l)
@@ -58,6 +60,7 @@ func newLedger(ctx Context) *ledger {
 
 func (l *ledger) add(b *history.Batch) {
 	l.current = b
+	l.called = append(l.called[:0], l.sorted.called...)
 	l.sorted.sort(b, l.route)
 	l.noteStills(b, l.sorted.control)
 	l.exits.add(l, b, func(e exit) {

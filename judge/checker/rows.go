@@ -15,6 +15,7 @@ type rows struct {
 	told      []int32
 	control   []int32 // all else
 	probed    bool    // some row is a probe's
+	called    []int32 // by process: the connection of its last CONNECT
 }
 
 // A delivery is a row, with what nearly every fold asks of it.
@@ -44,11 +45,24 @@ func (r *rows) sort(b *history.Batch, to *route) {
 			}
 			r.packets = r.packets[:len(r.packets)+1]
 			r.packets[len(r.packets)-1].read(b, i)
+			r.place(&r.packets[len(r.packets)-1])
 		case history.KindTold:
 			r.told = append(r.told, int32(i))
 		default:
 			r.control = append(r.control, int32(i))
 		}
+	}
+}
+
+// place finds CONNACKs and SUBACKs that come late: their client has sent CONNECT on another
+// connection since. They tell nothing of that connection, so no fold takes them for an answer.
+func (r *rows) place(p *packet) {
+	switch {
+	case uint32(p.process) >= uint32(len(r.called)):
+	case p.kind == connectPacket:
+		r.called[p.process] = max(r.called[p.process], p.conn)
+	case p.toClient && p.conn < r.called[p.process] && (p.kind == connackPacket || p.kind == subackPacket):
+		p.kind = otherPacket
 	}
 }
 
@@ -62,6 +76,7 @@ func (l *ledger) rows(b *history.Batch) *rows {
 	case l.mutated:
 	default:
 		l.mutated = b
+		l.resorted.called = append(l.resorted.called[:0], l.called...)
 		l.resorted.sort(b, l.route)
 	}
 	return &l.resorted

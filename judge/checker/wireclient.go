@@ -105,7 +105,7 @@ func (c *wireClient) control(p *packet, value float64) {
 		case lasts && c.lasting[1] == 0:
 			c.lasting[1] = p.row
 		}
-	case p.accepted() && p.conn == c.conn: // else it comes late, on a connection that the client has replaced
+	case p.accepted() && p.conn == c.conn:
 		present := p.flags.Has(history.FlagSessionPresent)
 		if !present || c.clean {
 			c.session++

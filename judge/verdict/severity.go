@@ -28,6 +28,14 @@ func Severity(failed []Result) string {
 	return worst
 }
 
+// Failed returns the names of the failed claims, the worst first.
+func (v Verdict) Failed() (names []string) {
+	for _, r := range failures(v.Results) {
+		names = append(names, r.Claim.Name)
+	}
+	return names
+}
+
 // Severest returns the names of the failed claims that are as severe as the verdict, nil
 // where no other claim failed.
 func (v Verdict) Severest() (names []string) {
