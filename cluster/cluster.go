@@ -32,6 +32,8 @@ type Options struct {
 	DiskGone DiskGone     // told of layers under the nodes' data; may be nil
 	Run      string       // the run's name, which its containers or pods carry
 	Ledger   Ledger       // of these
+
+	ProbePort int // UDP port of a pod for probes
 }
 
 // DiskGone is told that the layer under a node's data is gone without having been

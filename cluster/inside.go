@@ -27,12 +27,15 @@ type Inside struct {
 }
 
 // InsideMain is a command in a pod of a run: copy FILE puts this program there, look [PID BORN]
-// prints an [Inside], signal NUMBER PID BORN sends the broker a signal, watch RUN is the
-// watchdog of the run's namespace.
+// prints an [Inside], signal NUMBER PID BORN sends the broker a signal, idle waits for the end of
+// ctx, watch RUN is the watchdog of the run's namespace.
 func InsideMain(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case len(args) == 2 && args[0] == "copy":
 		return copySelf(args[1])
+	case len(args) == 1 && args[0] == "idle":
+		<-ctx.Done()
+		return nil
 	case len(args) == 2 && args[0] == "watch":
 		api, err := kube.Open(ctx, kube.Target{})
 		if err != nil {

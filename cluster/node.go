@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
@@ -147,6 +149,16 @@ func (n *Node) Dial(ctx context.Context) (net.Conn, error) {
 		return nil, fmt.Errorf("connect to %s: %s is no listener of MQTT: %w", n.name, n.nats, ErrUnsupported)
 	}
 	return dial(ctx, n.spoken, n.mqtt)
+}
+
+// Attach runs a command of this program in the network namespace of a node on another machine, with
+// the right to change it. It returns the command's streams and the node's address.
+func (n *Node) Attach(ctx context.Context, command ...string) (io.ReadWriteCloser, netip.Addr, error) {
+	p, ok := n.process().(*podded)
+	if !ok {
+		return nil, netip.Addr{}, fmt.Errorf("attach to the network of %s: %w", n.name, ErrUnsupported)
+	}
+	return p.attach(ctx, command...)
 }
 
 func (n *Node) process() instance {

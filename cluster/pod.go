@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/netip"
 	"strconv"
 	"syscall"
 	"time"
@@ -158,6 +160,20 @@ func (p *podded) signal(sig syscall.Signal) error {
 	case <-time.After(learnBound):
 		return err
 	}
+}
+
+// attach runs a command of this program in the network of the pod, and returns the pod's address. A
+// pod outlives its broker.
+func (p *podded) attach(ctx context.Context, command ...string) (io.ReadWriteCloser, netip.Addr, error) {
+	s, err := p.pod.State(ctx)
+	if err != nil {
+		return nil, netip.Addr{}, err
+	}
+	own, err := netip.ParseAddr(s.Address)
+	if err != nil {
+		return nil, own, fmt.Errorf("%s has no address: %w", p, err)
+	}
+	return p.pod.Attach(command...), own, nil
 }
 
 // metrics are those of a process, as its machine counts them.

@@ -229,7 +229,7 @@ func (l *podLauncher) launch(ctx context.Context, n *Node) (instance, error) {
 func (l *podLauncher) prepare(ctx context.Context, n *Node) error {
 	space := l.pods.space
 	if !l.prepared {
-		if err := errors.Join(space.Listen(ctx, n.name, n.ports), space.Volume(ctx, n.name, volumeBytes)); err != nil {
+		if err := errors.Join(space.Listen(ctx, n.name, n.ports, map[string]int{"probe": l.pods.opts.ProbePort}), space.Volume(ctx, n.name, volumeBytes)); err != nil {
 			return err
 		}
 		l.prepared = true

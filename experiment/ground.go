@@ -26,7 +26,13 @@ func (s *stage) site() faults.Site {
 		site.Tap = t.Tap
 	}
 	if r := s.routing; r != nil {
-		site.Net, site.Queues, site.Shaper = r.Router, r.queues, r.shaper
+		site.Net = r.network
+		if r.queues != nil {
+			site.Queues = r.queues
+		}
+		if r.shaper != nil {
+			site.Shaper = r.shaper
+		}
 	}
 	return site
 }

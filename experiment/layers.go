@@ -13,11 +13,13 @@ import (
 func (s *stage) layers() map[string]func(of string) (faults.Layer, error) {
 	return map[string]func(string) (faults.Layer, error){
 		"process": s.nodeLayer(faults.NewProcessLayer),
-		"net":     s.routed(func(r *routing, _ string) (faults.Layer, error) { return faults.NewNetLayer(r.Router), nil }),
+		"net":     s.routed(func(r *routing, _ string) (faults.Layer, error) { return faults.NewNetLayer(r.network), nil }),
 		"tap":     s.tapLayer,
-		"route":   s.routed(func(r *routing, node string) (faults.Layer, error) { return faults.NewRouteLayer(r.Router, node), nil }),
+		"route":   s.routed(func(r *routing, node string) (faults.Layer, error) { return faults.NewRouteLayer(r.network, node), nil }),
 		"queue":   s.routed(func(r *routing, number string) (faults.Layer, error) { return faults.NewQueueLayer(r.queues, number) }),
-		"shape":   s.routed(func(r *routing, _ string) (faults.Layer, error) { return faults.NewShapeLayer(r.Router, r.shaper), nil }),
+		"shape": s.routed(func(r *routing, _ string) (faults.Layer, error) {
+			return faults.NewShapeLayer(r.network, r.shaper), nil
+		}),
 		"limits":  s.nodeLayer(faults.NewLimitsLayer),
 		"files":   s.nodeLayer(faults.NewFilesLayer),
 		"disk":    s.diskLayer,

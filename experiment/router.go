@@ -1,26 +1,41 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/netip"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
 )
 
-// A routing is what faults act on between the hosts of a star.
+// A routing is what faults act on between the nodes: a router, and the queues and disciplines of a
+// star.
 type routing struct {
-	*router.Router
+	network
 	queues *netqueue.Set
 	shaper *shaper.Shaper
 }
 
-// openRouting makes the router between the hosts of a star something that
+// A network is a router between the nodes.
+type network interface {
+	faults.Net
+	Close() error
+}
+
+// openRouting makes the router between the hosts of a star, or between pods, something that
 // faults can act on. Other networks have none.
 func (s *stage) openRouting() error {
+	if s.start.Cluster.Beyond() {
+		s.routing = &routing{network: s.remote()}
+		return nil
+	}
 	star, ok := s.network.(interface{ Hosts() []cluster.Host })
 	if !ok {
 		return nil
@@ -48,9 +63,32 @@ func (s *stage) openRouting() error {
 	if err != nil {
 		return err
 	}
-	s.routing = &routing{Router: r, queues: netqueue.NewSet(router.ProbePort)}
+	s.routing = &routing{network: r, queues: netqueue.NewSet(router.ProbePort)}
 	s.routing.shaper, err = shaper.New(router.ProbePort)
 	return err
+}
+
+// remote is the router between nodes that are pods.
+func (s *stage) remote() *router.Remote {
+	return router.NewRemote(router.RemoteOptions{
+		Nodes: func() []string { return names(s.cluster.Nodes()) },
+		Attach: func(ctx context.Context, name string) (io.ReadWriteCloser, netip.Addr, error) {
+			n, err := s.node(name)
+			if err != nil {
+				return nil, netip.Addr{}, err
+			}
+			return n.Attach(ctx, "network")
+		},
+		Reach: func(name string) (netip.AddrPort, error) {
+			n, err := s.node(name)
+			if err != nil {
+				return netip.AddrPort{}, err
+			}
+			at, err := netip.ParseAddr(n.Address())
+			return netip.AddrPortFrom(at, router.ProbePort), err
+		},
+		Witness: s.witness.Name(),
+	})
 }
 
 // close takes down what is in the router. A nil one has nothing.
@@ -64,7 +102,10 @@ func (r *routing) close() error {
 		}
 		return nil
 	}
-	err := errors.Join(failed(r.Close(), "take down the rules of the router"), failed(r.queues.Close(), "let go of held packets"))
+	err := failed(r.Close(), "take down the rules of the router")
+	if r.queues != nil { // pods have none
+		err = errors.Join(err, failed(r.queues.Close(), "let go of held packets"))
+	}
 	if r.shaper == nil { // it could not be opened
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/scenarios"
 )
 
@@ -43,7 +44,7 @@ func (s *stage) up(ctx context.Context) (err error) {
 		Config: s.start.Cluster, Network: s.network, Dir: filepath.Join(s.env.Dir, "nodes"),
 		Logs: s.logDir(), Self: slices.Concat(s.env.Self, []string{"node"}), Program: s.env.Self, Seed: s.seed, Progress: s.say,
 		DiskGone: s.diskGone,
-		Run:      s.env.ID, Ledger: ledger{s.journal},
+		Run:      s.env.ID, Ledger: ledger{s.journal}, ProbePort: router.ProbePort,
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,21 +169,26 @@ func (t Target) crossed(net Net, with, direction string) ([]router.Link, []pair,
 // pairs are the directions between hosts that links are about, each once, with
 // one client for all of them.
 func pairs(net Prober, links []router.Link) ([]pair, error) {
-	client, err := net.Client()
-	if err != nil {
-		return nil, err
-	}
-	host := func(name string) string {
-		if name == router.Clients {
-			return client
+	client := ""
+	host := func(name string) (_ string, err error) {
+		if name != router.Clients {
+			return name, nil
 		}
-		return name
+		if client == "" {
+			client, err = net.Client()
+		}
+		return client, err
 	}
 	var out []pair
 	for _, l := range links {
 		for _, from := range l.From {
 			for _, to := range l.To {
-				p := pair{host(from), host(to)}
+				a, failed := host(from)
+				b, err := host(to)
+				if err := cmp.Or(failed, err); err != nil {
+					return nil, err
+				}
+				p := pair{a, b}
 				if from != to && !slices.Contains(out, p) {
 					out = append(out, p)
 				}

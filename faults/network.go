@@ -53,7 +53,7 @@ type Filter interface {
 // network answers the experiment's router.
 func (t Target) network() (Net, error) {
 	if t.Site.Net == nil {
-		return nil, fmt.Errorf("%w: network faults need nodes in network namespaces of this machine, and these have none; use runtime process or docker on a host with namespaces (rmq-mcp doctor)", ErrUnsupported)
+		return nil, fmt.Errorf("%w: network faults need nodes in network namespaces, and these have none; use runtime process or docker on a host with namespaces, or kubernetes (rmq-mcp doctor)", ErrUnsupported)
 	}
 	return t.Site.Net, nil
 }

@@ -4,6 +4,8 @@ package processes
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"os"
 
 	"github.com/robustmq/rmq-mcp/campaigns/attempt"
@@ -17,6 +19,7 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/disk"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/diskprobe"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/docker"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/judge/verdict"
 )
 
@@ -37,8 +40,18 @@ func All() map[string]Main {
 		"hold":      func(_ context.Context, args []string) error { return docker.HoldMain(args) },
 		"diskprobe": func(_ context.Context, args []string) error { return diskprobe.Main(args, os.Stdin, os.Stdout) },
 		"inside":    func(ctx context.Context, args []string) error { return cluster.InsideMain(ctx, args, os.Stdout) },
+		"network":   network,
 		"witness":   func(_ context.Context, args []string) error { return cluster.ServeWitness(first(args), os.Stdin) },
 	}
+}
+
+// network is the agent of a pod for faults between pods.
+func network(ctx context.Context, _ []string) error {
+	own, err := netip.ParseAddr(os.Getenv("POD_IP"))
+	if err != nil {
+		return fmt.Errorf("network: this command is rmq-mcp's own, for the pods of a run: %w", err)
+	}
+	return router.Serve(ctx, own, os.Stdin, os.Stdout)
 }
 
 // newExperiment is the keeper's Runner.

@@ -44,7 +44,9 @@ type Namespace struct {
 // Make makes the namespace of a run.
 func (a *API) Make(ctx context.Context, run string) (*Namespace, error) {
 	n := a.Of(run)
-	_, err := n.create(ctx, namespaces, &corev1.Namespace{ObjectMeta: n.meta(n.Name(), "")})
+	meta := n.meta(n.Name(), "")
+	meta.Labels["pod-security.kubernetes.io/enforce"] = "privileged" // for NET_ADMIN
+	_, err := n.create(ctx, namespaces, &corev1.Namespace{ObjectMeta: meta})
 	if err == nil { // the default one comes some time later, and pods are refused until then
 		_, err = n.create(ctx, accounts, &corev1.ServiceAccount{ObjectMeta: n.meta(account, "")})
 	}
@@ -111,7 +113,7 @@ func (n *Namespace) Service(ctx context.Context, node string) (address string, e
 	made, err := n.create(ctx, services, &corev1.Service{ObjectMeta: n.meta(node, node), Spec: corev1.ServiceSpec{
 		Selector:                 map[string]string{LabelRun: n.Name(), LabelNode: node},
 		PublishNotReadyAddresses: true, // readiness is asked of the broker itself
-		Ports:                    portList(map[string]int{"none": 1}),
+		Ports:                    portList(map[string]int{"none": 1}, corev1.ProtocolTCP),
 	}})
 	if err != nil {
 		return "", err
@@ -124,13 +126,14 @@ func (n *Namespace) Service(ctx context.Context, node string) (address string, e
 }
 
 // Listen sets the ports of a node's service, by their names.
-func (n *Namespace) Listen(ctx context.Context, node string, ports map[string]int) error {
-	return n.patch(ctx, services, node, map[string]any{"spec": map[string]any{"ports": portList(ports)}})
+func (n *Namespace) Listen(ctx context.Context, node string, tcp, udp map[string]int) error {
+	ports := append(portList(tcp, corev1.ProtocolTCP), portList(udp, corev1.ProtocolUDP)...)
+	return n.patch(ctx, services, node, map[string]any{"spec": map[string]any{"ports": ports}})
 }
 
-func portList(ports map[string]int) (list []corev1.ServicePort) {
+func portList(ports map[string]int, protocol corev1.Protocol) (list []corev1.ServicePort) {
 	for _, name := range slices.Sorted(maps.Keys(ports)) {
-		list = append(list, corev1.ServicePort{Name: name, Port: int32(ports[name]), Protocol: corev1.ProtocolTCP})
+		list = append(list, corev1.ServicePort{Name: name, Port: int32(ports[name]), Protocol: protocol})
 	}
 	return list
 }

@@ -18,8 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// container is the name of the one that a node runs in.
-const container = "broker"
+// The containers of a node's pod: container runs the broker, beside may change the network.
+const (
+	container = "broker"
+	beside    = "network"
+)
 
 // SelfPath is the path of this program in the image of a release. An init container copies it to
 // Self in every pod, for commands in an image without a shell.
@@ -60,6 +63,7 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 	for _, file := range slices.Sorted(maps.Keys(s.Files)) {
 		mounts = append(mounts, corev1.VolumeMount{Name: "files", MountPath: file, SubPath: s.Files[file], ReadOnly: true})
 	}
+	address := []corev1.EnvVar{{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}}
 	none, yes, grace := false, true, int64(s.Grace.Seconds())
 	made, err := n.create(ctx, pods, &corev1.Pod{ObjectMeta: n.meta(s.Name, s.Node), Spec: corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
@@ -74,7 +78,10 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 		}},
 		Containers: []corev1.Container{{
 			Name: container, Image: s.Image, Command: s.Command, WorkingDir: s.Dir, VolumeMounts: mounts,
-			Env: []corev1.EnvVar{{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}},
+			Env: address,
+		}, {
+			Name: beside, Image: s.Self, Command: []string{SelfPath, "inside", "idle"}, Env: address,
+			SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}},
 		}},
 		Volumes: []corev1.Volume{
 			{Name: "self", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
@@ -108,6 +115,7 @@ func (n *Namespace) place(machine string) *corev1.Affinity {
 // A State is what the API server says of a pod's broker.
 type State struct {
 	Machine   string // that it is on
+	Address   string // of the pod
 	Image     string // as its machine identifies it
 	Running   bool
 	Started   time.Time
@@ -130,7 +138,7 @@ func (p *Pod) stateOf(found *unstructured.Unstructured) (State, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &pod); err != nil {
 		return State{}, fmt.Errorf("read the state of pod %s: %w", p.name, err)
 	}
-	s := State{Machine: pod.Spec.NodeName}
+	s := State{Machine: pod.Spec.NodeName, Address: pod.Status.PodIP}
 	for _, c := range pod.Status.InitContainerStatuses {
 		s.wait(c, "its init container ")
 	}

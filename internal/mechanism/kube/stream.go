@@ -3,11 +3,13 @@ package kube
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +55,7 @@ type reading struct {
 // copyLog copies what comes after a reading, until the stream ends. The last
 // line of a broker that has ended may be without an end. A line without a time is the kubelet's.
 func (p *Pod) copyLog(ctx context.Context, to io.Writer, read *reading, over bool) error {
-	ask := p.ask("GET", "log").Param("follow", "true").Param("timestamps", "true")
+	ask := p.ask("GET", "log", p.container).Param("follow", "true").Param("timestamps", "true")
 	if !read.last.IsZero() {
 		ask = ask.Param("sinceTime", read.last.UTC().Format(time.RFC3339))
 	}
@@ -97,16 +99,8 @@ func (p *Pod) copyLog(ctx context.Context, to io.Writer, read *reading, over boo
 func (p *Pod) Exec(ctx context.Context, command ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callBound)
 	defer cancel()
-	ask := p.ask("POST", "exec").Param("stdout", "true").Param("stderr", "true")
-	for _, word := range command {
-		ask = ask.Param("command", word)
-	}
-	executor, err := p.executor(ask.URL())
-	if err != nil {
-		return nil, fmt.Errorf("run a command in pod %s: %w", p.name, err)
-	}
 	var out, complaints bytes.Buffer
-	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &complaints})
+	err := p.run(ctx, p.container, command, remotecommand.StreamOptions{Stdout: &out, Stderr: &complaints})
 	if status := (exec.CodeExitError{}); errors.As(err, &status) {
 		return nil, fmt.Errorf("run %s in pod %s: status %d: %s", strings.Join(command, " "), p.name, status.Code, strings.TrimSpace(complaints.String()))
 	}
@@ -114,6 +108,51 @@ func (p *Pod) Exec(ctx context.Context, command ...string) ([]byte, error) {
 		return nil, failed(err, "run %s in pod %s", strings.Join(command, " "), p.name)
 	}
 	return out.Bytes(), nil
+}
+
+// run runs a command in a container, with streams.
+func (p *Pod) run(ctx context.Context, in string, command []string, streams remotecommand.StreamOptions) error {
+	ask := p.ask("POST", "exec", in).Param("stdout", "true").Param("stderr", "true").Param("stdin", strconv.FormatBool(streams.Stdin != nil))
+	for _, word := range command {
+		ask = ask.Param("command", word)
+	}
+	executor, err := p.executor(ask.URL())
+	if err != nil {
+		return err
+	}
+	return executor.StreamWithContext(ctx, streams)
+}
+
+// Attach runs a command of this program in the container that may change the pod's network. It ends
+// when the returned streams are closed, or by itself.
+func (p *Pod) Attach(command ...string) io.ReadWriteCloser {
+	ctx, cancel := context.WithCancel(context.Background())
+	input, in := io.Pipe()
+	out, output := io.Pipe()
+	go func() {
+		var complaints bytes.Buffer
+		err := p.run(ctx, beside, append([]string{SelfPath}, command...), remotecommand.StreamOptions{Stdin: input, Stdout: output, Stderr: &complaints})
+		if err != nil {
+			err = failed(err, "run %s in pod %s: %s", strings.Join(command, " "), p.name, strings.TrimSpace(complaints.String()))
+		}
+		output.CloseWithError(cmp.Or(err, io.EOF))
+		input.Close()
+	}()
+	return &attached{out, in, cancel}
+}
+
+// An attached is a command with its streams.
+type attached struct {
+	io.Reader
+	io.WriteCloser
+	cancel context.CancelFunc
+}
+
+// Close ends its input, and the command with it.
+func (a *attached) Close() error {
+	err := a.WriteCloser.Close()
+	a.cancel()
+	return err
 }
 
 // executor speaks WebSocket, and SPDY with what is older than Kubernetes 1.30, as kubectl
@@ -133,7 +172,7 @@ func (p *Pod) executor(at *url.URL) (remotecommand.Executor, error) {
 	})
 }
 
-// ask begins a request for a stream of the broker's container.
-func (p *Pod) ask(verb, stream string) *rest.Request {
-	return p.space.api.streams.Verb(verb).Namespace(p.space.Name()).Resource("pods").Name(p.name).SubResource(stream).Param("container", p.container)
+// ask begins a request for a stream of a container.
+func (p *Pod) ask(verb, stream, container string) *rest.Request {
+	return p.space.api.streams.Verb(verb).Namespace(p.space.Name()).Resource("pods").Name(p.name).SubResource(stream).Param("container", container)
 }

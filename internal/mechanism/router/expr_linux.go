@@ -102,7 +102,7 @@ func (t *table) try(exprs ...expr.Any) error {
 	own := conn.AddTable(&nftables.Table{Name: tableName + "-try", Family: nftables.TableFamilyIPv4})
 	chain := conn.AddChain(&nftables.Chain{
 		Table: own, Name: "try", Type: nftables.ChainTypeFilter,
-		Hooknum: nftables.ChainHookForward, Priority: nftables.ChainPriorityFilter,
+		Hooknum: t.hook, Priority: nftables.ChainPriorityFilter,
 	})
 	never := end(12, broadcast(), nil)
 	conn.AddRule(&nftables.Rule{Table: own, Chain: chain, Exprs: append(never, exprs...)})

@@ -19,8 +19,6 @@ import (
 // was ever asked about. All of them belong to this process. A packet from one host is
 // therefore seen at the other, whatever happens to the answer.
 type prober struct {
-	began time.Time
-
 	mu       sync.Mutex
 	posts    map[string]*post // by host
 	sessions map[uint64]*session
@@ -37,10 +35,8 @@ type post struct {
 }
 
 func newProber() *prober {
-	return &prober{began: time.Now(), posts: map[string]*post{}, sessions: map[uint64]*session{}}
+	return &prober{posts: map[string]*post{}, sessions: map[uint64]*session{}}
 }
-
-func (p *prober) now() time.Duration { return time.Since(p.began) }
 
 func (p *prober) close() error {
 	p.mu.Lock()
@@ -114,7 +110,7 @@ func (p *prober) listen(at *post) {
 		if err != nil || from.Port() != ProbePort {
 			continue
 		}
-		p.got(at, from, b[:n], p.now())
+		p.got(at, from, b[:n], sinceStart())
 	}
 }
 
@@ -195,7 +191,7 @@ func (r *Router) Ping(ctx context.Context, ping Ping) (Pings, error) {
 	ping = ping.filled()
 	s := r.prober.open(a.addr.Addr(), b.addr.Addr(), ping.Count)
 	defer r.prober.end(s)
-	s.send(ctx, r.prober, a, b, ping)
+	s.send(ctx, a.udp, b.addr, ping)
 	s.await(ctx, ping)
 	if err := ctx.Err(); err != nil && !s.complete() {
 		return s.result(), fmt.Errorf("ping %s from %s: %w", ping.To, ping.From, err)

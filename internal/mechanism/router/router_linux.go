@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/google/nftables"
 )
 
 // probeHost is the host of our own that stands for the clients where no driver
@@ -38,7 +40,7 @@ type Router struct {
 // so, and links can still be measured.
 func New(opt Options) (*Router, error) {
 	r := &Router{opt: opt, prober: newProber(), queue: queueBase - 1}
-	r.table, r.broken = openTable()
+	r.table, r.broken = openTable(nftables.ChainHookForward)
 	return r, nil
 }
 
@@ -122,11 +124,7 @@ func (r *Router) Hits(fault string) (Hits, error) {
 func (r *Router) Disturbed(from, to, fault string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.rules, func(rule Rule) bool {
-		return rule.Fault != fault && rule.Do != Pass && slices.ContainsFunc(rule.Links, func(l Link) bool {
-			return r.among(l.From, from) && r.among(l.To, to)
-		})
-	})
+	return disturbed(r.rules, from, to, fault, r.among)
 }
 
 // Queue answers a number for an NFQUEUE of this namespace that was not handed

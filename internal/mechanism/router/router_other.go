@@ -15,6 +15,8 @@ type Router struct{}
 
 var errLinux = fmt.Errorf("%w: network namespaces exist on Linux only", errors.ErrUnsupported)
 
+func openAgent(netip.Addr) (interface{ close() }, error) { return nil, errLinux }
+
 // New answers that there is none.
 func New(Options) (*Router, error) { return nil, errLinux }
 

@@ -6,6 +6,7 @@ package router
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -84,4 +85,14 @@ type Pings struct {
 	Back       []time.Duration // one way, of those that came back
 	Span       time.Duration   // from when the first was sent until the last arrived; 0: none did
 	Error      string          // why one could not be sent, as for no route; "" for none
+}
+
+// disturbed reports whether a rule of any other fault is about what one host sends to another. Among
+// says whether a list of names has a host.
+func disturbed(rules []Rule, from, to, fault string, among func(names []string, host string) bool) bool {
+	return slices.ContainsFunc(rules, func(rule Rule) bool {
+		return rule.Fault != fault && rule.Do != Pass && slices.ContainsFunc(rule.Links, func(l Link) bool {
+			return among(l.From, from) && among(l.To, to)
+		})
+	})
 }

@@ -18,7 +18,7 @@ func serverCounter(fault string, a netip.Addr) string {
 
 // A ruleWriter puts rules into the transaction of a table:
 //
-//	chain forward          for each direction: jump to the rule's own chain
+//	chain first            for each direction: jump to the rule's own chain
 //	chain f1-0             probes to f1-0-probes; the rest, or only its ports, to f1-0-rest
 //	chain f1-0-rest        count, decide, the hit ones to f1-0-hit
 //	chain f1-0-hit         count, by server too, do it
@@ -49,12 +49,12 @@ func (p *ruleWriter) count(rule shown) {
 }
 
 func (p *ruleWriter) write(rules []shown) {
-	forward := p.hook("forward", 0)
+	first := p.chainAtHook("first", 0)
 	for i, rule := range rules {
-		from := forward
+		from := first
 		name := fmt.Sprintf("%s-%d", rule.Fault, i)
 		if rule.Do == Queue {
-			from = p.hook(name+"-forward", nftables.ChainPriority(10+i))
+			from = p.chainAtHook(name+"-first", nftables.ChainPriority(10+i))
 		}
 		own := p.rule(name, rule)
 		for _, w := range rule.ways {
@@ -125,11 +125,11 @@ func (p *ruleWriter) toQueue(n uint16) expr.Any {
 	return targetQueue(n)
 }
 
-func (p *ruleWriter) hook(name string, priority nftables.ChainPriority) *nftables.Chain {
+func (p *ruleWriter) chainAtHook(name string, priority nftables.ChainPriority) *nftables.Chain {
 	accept := nftables.ChainPolicyAccept
 	return p.made(&nftables.Chain{
 		Table: p.nft, Name: name, Type: nftables.ChainTypeFilter,
-		Hooknum: nftables.ChainHookForward, Priority: &priority, Policy: &accept,
+		Hooknum: p.table.hook, Priority: &priority, Policy: &accept,
 	})
 }
 

@@ -26,6 +26,7 @@ type table struct {
 	conn     *nftables.Conn
 	sock     *netlink.Conn // of conn
 	nft      *nftables.Table
+	hook     *nftables.ChainHook // at which packets meet the rules
 	there    bool
 	chains   []*nftables.Chain
 	counters map[string]bool // by name
@@ -40,8 +41,9 @@ const mostAnswers = 8 << 20
 // answerWithin bounds the wait for the kernel's answers, which are lost without enough room.
 const answerWithin = 10 * time.Second
 
-func openTable() (*table, error) {
+func openTable(hook *nftables.ChainHook) (*table, error) {
 	t := &table{
+		hook:     hook,
 		nft:      &nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4},
 		counters: map[string]bool{},
 	}

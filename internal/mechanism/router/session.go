@@ -3,7 +3,9 @@ package router
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
+	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -70,6 +72,7 @@ func parse(b []byte) (d datagram, ok bool) {
 type session struct {
 	id       uint64
 	from, to netip.Addr
+	blind    bool // the other end is in another process
 
 	mu     sync.Mutex
 	began  time.Duration   // when the first was sent
@@ -103,14 +106,56 @@ func (p Ping) filled() Ping {
 	return p
 }
 
+// started is when this process began to count the time of probes.
+var started = time.Now()
+
+func sinceStart() time.Duration { return time.Since(started) }
+
+// session is the sender's session of a burst.
+func (b Burst) session() *session {
+	s := newSession(b.Session, netip.Addr{}, b.To.Addr(), b.Ping.filled().Count)
+	s.blind = true
+	return s
+}
+
+// over sends a burst over a socket and waits for the answers.
+func (s *session) over(ctx context.Context, conn *net.UDPConn, b Burst) Pings {
+	ping := b.Ping.filled()
+	s.send(ctx, conn, b.To, ping)
+	s.await(ctx, ping)
+	return s.result()
+}
+
+// probeFromHere sends a burst from a socket of its own.
+func probeFromHere(ctx context.Context, b Burst) (Pings, error) {
+	conn, err := net.ListenUDP("udp4", nil)
+	if err != nil {
+		return Pings{}, err
+	}
+	defer conn.Close()
+	s := b.session()
+	go func() {
+		for buf := make([]byte, 1<<16); ; {
+			n, _, err := conn.ReadFromUDPAddrPort(buf)
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if d, whole := parse(buf[:n]); err == nil && whole && d.back && d.session == b.Session {
+				s.returned(int(d.seq), sinceStart())
+			}
+		}
+	}()
+	return s.over(ctx, conn, b), ctx.Err()
+}
+
 // send sends all probes, one each interval.
-func (s *session) send(ctx context.Context, p *prober, from, to *post, ping Ping) {
+func (s *session) send(ctx context.Context, from *net.UDPConn, to netip.AddrPort, ping Ping) {
 	tick := time.NewTicker(ping.Interval)
 	defer tick.Stop()
 	for seq := range ping.Count {
 		b := datagram{session: s.id, seq: uint32(seq)}.bytes(ping.Size)
-		s.sending(seq, p.now())
-		_, err := from.udp.WriteToUDPAddrPort(b, to.addr)
+		s.sending(seq, sinceStart())
+		_, err := from.WriteToUDPAddrPort(b, to)
 		if err != nil {
 			s.failed(seq, err)
 		}
@@ -192,7 +237,7 @@ func (s *session) returned(seq int, now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case seq >= len(s.sent) || s.there[seq] == 0:
+	case seq >= len(s.sent) || s.there[seq] == 0 && !s.blind || s.sent[seq] == 0:
 		return
 	case s.back[seq] != 0:
 		s.pings.Duplicated++
@@ -201,7 +246,9 @@ func (s *session) returned(seq int, now time.Duration) {
 	s.back[seq] = now
 	s.pings.Received++
 	s.pings.RTT = append(s.pings.RTT, now-s.sent[seq])
-	s.pings.Back = append(s.pings.Back, now-s.there[seq])
+	if !s.blind {
+		s.pings.Back = append(s.pings.Back, now-s.there[seq])
+	}
 	s.look()
 }
 

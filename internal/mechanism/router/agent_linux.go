@@ -1,0 +1,197 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/nftables"
+)
+
+// An agent is one host of a [Remote], in the network namespace of this process. Its rules are about
+// packets that arrive.
+type agent struct {
+	udp    *net.UDPConn
+	tcp    net.Listener
+	broken error // why there is no table
+
+	mu       sync.Mutex
+	table    *table
+	servers  []netip.Addr
+	sessions map[uint64]*session // of the bursts that it sends
+	seen     map[uint64]*Sighting
+	recent   []uint64 // bursts in seen, the oldest first
+}
+
+func openAgent(own netip.Addr) (*agent, error) {
+	at := netip.AddrPortFrom(own, ProbePort)
+	a := &agent{sessions: map[uint64]*session{}, seen: map[uint64]*Sighting{}}
+	var err error
+	if a.udp, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at)); err != nil {
+		return nil, fmt.Errorf("open the probe port: %w", err)
+	}
+	l := net.ListenConfig{Control: reuse}
+	if a.tcp, err = l.Listen(context.Background(), "tcp4", at.String()); err != nil {
+		a.udp.Close()
+		return nil, fmt.Errorf("open the probe port: %w", err)
+	}
+	a.table, a.broken = openTable(nftables.ChainHookInput)
+	go accept(a.tcp)
+	go a.listen()
+	return a, nil
+}
+
+func (a *agent) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.udp.Close()
+	a.tcp.Close()
+	if a.table != nil {
+		a.table.close()
+	}
+}
+
+// Missing says what the kernel of the host lacks for an action.
+func (a *agent) Missing(do Action, lacks *string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken != nil {
+		*lacks = a.broken.Error()
+		return nil
+	}
+	*lacks = a.table.lacks(do)
+	return nil
+}
+
+// Show shows exactly these rules.
+func (a *agent) Show(p Part, _ *struct{}) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken != nil {
+		return a.broken
+	}
+	k := known{all: p.Hosts}
+	for _, at := range p.Hosts {
+		k.servers = append(k.servers, at)
+	}
+	var rules []Rule
+	for _, r := range p.Rules {
+		r.Rule.Fault, r.Rule.Do = r.Fault, r.Do
+		rules = append(rules, r.Rule)
+	}
+	all, err := resolve(rules, k)
+	if err != nil {
+		return err
+	}
+	var own []shown
+	for _, s := range all {
+		s.ways = slices.DeleteFunc(s.ways, func(w way) bool { return w.to != p.Own })
+		if len(s.ways) > 0 {
+			own = append(own, s)
+		}
+	}
+	a.servers = k.servers
+	return a.table.show(own)
+}
+
+// Hits are what the rules of a fault met at this host.
+func (a *agent) Hits(fault string, h *Hits) (err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken != nil || !a.table.counters[hitCounter(fault)] {
+		return nil
+	}
+	*h, err = a.table.hits(fault, a.servers)
+	return err
+}
+
+// Send sends the probes of a burst and waits for the answers. The agent at the other end knows how
+// many arrived.
+func (a *agent) Send(b Burst, pings *Pings) error {
+	s := b.session()
+	a.mu.Lock()
+	a.sessions[b.Session] = s
+	a.mu.Unlock()
+	*pings = s.over(context.Background(), a.udp, b)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.sessions, b.Session)
+	return nil
+}
+
+// Seen are the probes of a burst that arrived at this host.
+func (a *agent) Seen(session uint64, s *Sighting) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if seen := a.seen[session]; seen != nil {
+		*s = Sighting{slices.Clone(seen.Seen), seen.Duplicated}
+	}
+	return nil
+}
+
+// Dial connects to a TCP port, and says how long that took.
+func (a *agent) Dial(to netip.AddrPort, took *time.Duration) error {
+	began := time.Now()
+	conn, err := net.DialTimeout("tcp4", to.String(), dialBound)
+	if err != nil {
+		return err
+	}
+	*took = time.Since(began)
+	conn.(*net.TCPConn).SetLinger(0)
+	return conn.Close()
+}
+
+// listen sends probes back, and notes those that came back.
+func (a *agent) listen() {
+	b := make([]byte, 1<<16)
+	for {
+		n, from, err := a.udp.ReadFromUDPAddrPort(b)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			a.got(b[:n], from)
+		}
+	}
+}
+
+func (a *agent) got(b []byte, from netip.AddrPort) {
+	now := sinceStart()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d, whole := parse(b)
+	switch {
+	case !whole: // of no burst that is known
+	case d.back:
+		if s := a.sessions[d.session]; s != nil {
+			s.returned(int(d.seq), now)
+		}
+	default:
+		a.note(d)
+		turn(b)
+		a.udp.WriteToUDPAddrPort(b, from) // that it is not sent shows as its absence
+	}
+}
+
+// note notes a probe that arrived.
+func (a *agent) note(d datagram) {
+	s := a.seen[d.session]
+	if s == nil {
+		s = &Sighting{}
+		a.seen[d.session] = s
+		if a.recent = append(a.recent, d.session); len(a.recent) > recentSessions {
+			delete(a.seen, a.recent[0])
+			a.recent = a.recent[1:]
+		}
+	}
+	if slices.Contains(s.Seen, int(d.seq)) {
+		s.Duplicated++
+	} else {
+		s.Seen = append(s.Seen, int(d.seq))
+	}
+}

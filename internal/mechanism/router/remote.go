@@ -1,0 +1,350 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/rpc"
+	"net/rpc/jsonrpc"
+	"slices"
+	"sync"
+	"time"
+)
+
+// RemoteOptions say between whom a [Remote] is.
+type RemoteOptions struct {
+	Nodes func() []string // their names
+	// Attach starts [Serve] in the network namespace of a node. It returns the agent's streams
+	// and the node's address for other nodes.
+	Attach func(ctx context.Context, node string) (io.ReadWriteCloser, netip.Addr, error)
+	// Reach returns the probe port of a node for this machine.
+	Reach func(node string) (netip.AddrPort, error)
+	// Witness is the host of the probes from this machine. No rule is about it.
+	Witness string
+}
+
+// A Remote shows rules between nodes of other machines, and probes the links between them. Each
+// node has an agent in its network namespace, attached on demand. Its rules are gone with it, so the
+// next agent of a node shows them again.
+//
+// Clients and the witness come from one address, so rules are about nodes alone. Packets cannot be
+// queued, and neither routes nor cables nor connections can be acted on.
+type Remote struct {
+	opt RemoteOptions
+
+	mu     sync.Mutex
+	agents map[string]*attached
+	rules  []Rule
+	burst  uint64 // the last session
+	closed bool
+}
+
+// An attached is the agent of a node.
+type attached struct {
+	*rpc.Client
+	own netip.Addr
+}
+
+// ErrRemote is that a network of other machines cannot do something.
+var ErrRemote = fmt.Errorf("%w between nodes of other machines", errors.ErrUnsupported)
+
+// NewRemote attaches nothing yet.
+func NewRemote(opt RemoteOptions) *Remote {
+	return &Remote{opt: opt, agents: map[string]*attached{}}
+}
+
+// Close ends the agents, and with them their rules.
+func (r *Remote) Close() (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed, r.rules = true, nil
+	for _, a := range r.agents {
+		err = errors.Join(err, a.Close())
+	}
+	clear(r.agents)
+	return err
+}
+
+// attachBound is how long an agent may take to begin.
+const attachBound = 20 * time.Second
+
+// agent returns that of a node. If there is none it attaches one, and has it show the rules first. The caller holds the lock.
+func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
+	if a := r.agents[node]; a != nil {
+		return a, nil
+	}
+	if r.closed {
+		return nil, errors.New("the network of the nodes is closed")
+	}
+	if !slices.Contains(r.opt.Nodes(), node) {
+		return nil, fmt.Errorf("no node %q", node)
+	}
+	ctx, cancel := context.WithTimeout(ctx, attachBound)
+	defer cancel()
+	conn, own, err := r.opt.Attach(ctx, node)
+	if err != nil {
+		return nil, fmt.Errorf("attach to the network of %s: %w", node, err)
+	}
+	a := &attached{own: own}
+	left := make(chan struct{})
+	a.Client = rpc.NewClientWithCodec(&watched{jsonrpc.NewClientCodec(conn), left})
+	r.agents[node] = a
+	go func() {
+		<-left
+		r.lost(node, a)
+	}()
+	if len(r.rules) > 0 {
+		if err := r.show(ctx, r.rules); err != nil {
+			a.Close()
+			delete(r.agents, node)
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// A watched is a codec that tells when its connection has ended.
+type watched struct {
+	rpc.ClientCodec
+	left chan struct{}
+}
+
+func (w *watched) ReadResponseHeader(r *rpc.Response) error {
+	err := w.ClientCodec.ReadResponseHeader(r)
+	if err != nil {
+		close(w.left) // the client reads no further
+	}
+	return err
+}
+
+// lost forgets an agent that is gone, and attaches the next one if there are rules: the node may have
+// been restarted.
+func (r *Remote) lost(node string, a *attached) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a.Close()
+	if r.agents[node] == a {
+		delete(r.agents, node)
+	}
+	for !r.closed && len(r.rules) > 0 && r.agents[node] == nil {
+		if _, err := r.agent(context.Background(), node); err != nil {
+			r.mu.Unlock()
+			time.Sleep(200 * time.Millisecond)
+			r.mu.Lock()
+		}
+	}
+}
+
+// Missing says what the kernel of a node lacks for an action, "" for nothing.
+func (r *Remote) Missing(do Action) string {
+	if do == Queue {
+		return "packets between nodes of other machines are not queued; use runtime process"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, node := range r.opt.Nodes() {
+		lacks := ""
+		a, err := r.agent(context.Background(), node)
+		if err == nil {
+			err = a.Call(agentName+".Missing", do, &lacks)
+		}
+		if err != nil {
+			return err.Error()
+		}
+		if lacks != "" {
+			return node + ": " + lacks
+		}
+	}
+	return ""
+}
+
+// Render shows exactly these rules. Each node shows those about packets to it.
+func (r *Remote) Render(ctx context.Context, rules []Rule) error {
+	for _, rule := range rules {
+		for _, l := range rule.Links {
+			if slices.Contains(append(slices.Clone(l.From), l.To...), Clients) {
+				return fmt.Errorf("rule of %s: a link with clients: %w", rule.Fault, ErrRemote)
+			}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.show(ctx, rules); err != nil {
+		return errors.Join(err, r.show(context.WithoutCancel(ctx), r.rules))
+	}
+	r.rules = slices.Clone(rules)
+	return nil
+}
+
+// show has every node show its part of rules. Without any, only nodes with an agent have some. The
+// caller holds the lock.
+func (r *Remote) show(ctx context.Context, rules []Rule) error {
+	p := Part{Hosts: map[string]netip.Addr{}}
+	for _, rule := range rules {
+		p.Rules = append(p.Rules, PartRule{rule, rule.Fault, rule.Do})
+	}
+	for _, node := range r.opt.Nodes() {
+		if len(rules) == 0 && r.agents[node] == nil {
+			continue
+		}
+		a, err := r.agent(ctx, node)
+		if err != nil {
+			return err
+		}
+		p.Hosts[node] = a.own
+	}
+	for node, own := range p.Hosts {
+		p.Own = own
+		if err := r.agents[node].Call(agentName+".Show", p, &struct{}{}); err != nil {
+			return fmt.Errorf("show rules in the network of %s: %w", node, err)
+		}
+	}
+	return nil
+}
+
+// Rules are the rules that are in place.
+func (r *Remote) Rules() []Rule {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.rules)
+}
+
+// Hits count the packets that met a fault's rules, at the agents of now.
+func (r *Remote) Hits(fault string) (all Hits, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all.Servers = map[netip.Addr]Count{}
+	for node, a := range r.agents {
+		var h Hits
+		if err := a.Call(agentName+".Hits", fault, &h); err != nil {
+			return all, fmt.Errorf("count packets at %s: %w", node, err)
+		}
+		all.Matched, all.Hit, all.Probes = all.Matched.plus(h.Matched), all.Hit.plus(h.Hit), all.Probes.plus(h.Probes)
+		for at, c := range h.Servers {
+			all.Servers[at] = all.Servers[at].plus(c)
+		}
+	}
+	return all, nil
+}
+
+func (c Count) plus(d Count) Count { return Count{c.Packets + d.Packets, c.Bytes + d.Bytes} }
+
+// Disturbed reports whether a rule of any other fault is about what one host sends to another.
+func (r *Remote) Disturbed(from, to, fault string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return disturbed(r.rules, from, to, fault, slices.Contains[[]string, string])
+}
+
+// Address is that of a node, as other nodes see it.
+func (r *Remote) Address(host string) (netip.Addr, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, err := r.agent(context.Background(), host)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return a.own, nil
+}
+
+// Client is unsupported: clients come from the address of the witness.
+func (r *Remote) Client() (string, error) {
+	return "", fmt.Errorf("tell clients from the witness: %w; use a fault between nodes", ErrRemote)
+}
+
+// Ping sends probes from one node to another, or from the witness to a node, and waits for them,
+// for a bounded time. Clocks differ, so There is half of the round trip, or 0 if there was no answer.
+func (r *Remote) Ping(ctx context.Context, ping Ping) (Pings, error) {
+	pings, err := r.ping(ctx, ping)
+	if err != nil {
+		err = fmt.Errorf("ping %s from %s: %w", ping.To, ping.From, err)
+	}
+	return pings, err
+}
+
+func (r *Remote) ping(ctx context.Context, ping Ping) (pings Pings, err error) {
+	r.mu.Lock()
+	r.burst++
+	b := Burst{Session: r.burst, Ping: ping}
+	to, err := r.agent(ctx, ping.To)
+	var from *attached
+	if err == nil && ping.From != r.opt.Witness {
+		from, err = r.agent(ctx, ping.From)
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return pings, err
+	}
+	if from == nil {
+		if b.To, err = r.opt.Reach(ping.To); err == nil {
+			pings, err = probeFromHere(ctx, b)
+		}
+	} else {
+		b.To = netip.AddrPortFrom(to.own, ProbePort)
+		err = from.Call(agentName+".Send", b, &pings)
+	}
+	var seen Sighting
+	if err == nil {
+		err = to.Call(agentName+".Seen", b.Session, &seen)
+	}
+	if err != nil {
+		return pings, err
+	}
+	pings.Arrived, pings.Duplicated = len(seen.Seen), pings.Duplicated+seen.Duplicated
+	for i := range seen.Seen {
+		half := time.Duration(0)
+		if i < len(pings.RTT) {
+			half = pings.RTT[i] / 2
+		}
+		pings.There = append(pings.There, half)
+	}
+	return pings, nil
+}
+
+// Dial connects from one node to a TCP port of another, 0 for its probe port.
+func (r *Remote) Dial(ctx context.Context, from, to string, port int) (time.Duration, error) {
+	if port == 0 {
+		port = ProbePort
+	}
+	r.mu.Lock()
+	b, err := r.agent(ctx, to)
+	var a *attached
+	if err == nil {
+		a, err = r.agent(ctx, from)
+	}
+	r.mu.Unlock()
+	var took time.Duration
+	if err == nil {
+		err = a.Call(agentName+".Dial", netip.AddrPortFrom(b.own, uint16(port)), &took)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("connect from %s to %s: %w", from, to, err)
+	}
+	return took, nil
+}
+
+// Queue is unsupported.
+func (*Remote) Queue() (uint16, error) { return 0, ErrRemote }
+
+// ChecksumErrors is unsupported.
+func (*Remote) ChecksumErrors(string) (uint64, error) { return 0, ErrRemote }
+
+// Unroute is unsupported.
+func (*Remote) Unroute(context.Context, string, []string) error { return ErrRemote }
+
+// Route is unsupported.
+func (*Remote) Route(string, string) (string, error) { return "", ErrRemote }
+
+// NoRoute is unsupported.
+func (*Remote) NoRoute(string) (uint64, error) { return 0, ErrRemote }
+
+// Ends is unsupported.
+func (*Remote) Ends([]Link) ([]End, error) { return nil, ErrRemote }
+
+// Sockets is unsupported.
+func (*Remote) Sockets([]Link) ([]Socket, error) { return nil, ErrRemote }
+
+// Reset is unsupported.
+func (*Remote) Reset([]Socket) ([]Socket, error) { return nil, ErrRemote }

@@ -1,0 +1,232 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
+	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
+)
+
+// A testRemote is nodes with an agent each. The router's namespace is the witness.
+type testRemote struct {
+	*Remote
+	star *testStar
+
+	mu     sync.Mutex
+	agents map[string]*agentProcess // the last of each node
+}
+
+func newRemote(t *testing.T) *testRemote {
+	t.Helper()
+	r := &testRemote{star: newStar(t, 3), agents: map[string]*agentProcess{}}
+	r.Remote = NewRemote(RemoteOptions{
+		Nodes:  func() []string { return []string{"node-1", "node-2", "node-3"} },
+		Attach: r.attach,
+		Reach: func(node string) (netip.AddrPort, error) {
+			a, err := r.star.Address(node)
+			return netip.AddrPortFrom(a, ProbePort), err
+		},
+		Witness: "witness",
+	})
+	t.Cleanup(func() {
+		if err := r.Remote.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// agentEnv has the address of a host in the process that is its agent.
+const agentEnv = "RMQ_TEST_AGENT"
+
+// TestAgent is the process of an agent.
+func TestAgent(t *testing.T) {
+	own, err := netip.ParseAddr(os.Getenv(agentEnv))
+	if err != nil {
+		return
+	}
+	if err := Serve(t.Context(), own, os.Stdin, os.Stdout); err != nil {
+		t.Error(err)
+	}
+}
+
+func (r *testRemote) attach(_ context.Context, node string) (io.ReadWriteCloser, netip.Addr, error) {
+	h, err := r.star.net.Host(node)
+	if err != nil {
+		return nil, netip.Addr{}, err
+	}
+	own, err := netip.ParseAddr(h.Address())
+	if err != nil {
+		return nil, own, err
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAgent$")
+	cmd.Env = append(os.Environ(), agentEnv+"="+h.Address())
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, own, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, own, err
+	}
+	if err := h.Start(cmd); err != nil {
+		return nil, own, err
+	}
+	p := &agentProcess{out, in, cmd}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.agents[node] = p
+	return p, own, nil
+}
+
+// An agentProcess ends when its input is closed.
+type agentProcess struct {
+	io.Reader
+	io.WriteCloser
+	cmd *exec.Cmd
+}
+
+// cut kills the agent of a node.
+func (r *testRemote) cut(t *testing.T, node string) {
+	t.Helper()
+	r.mu.Lock()
+	p := r.agents[node]
+	r.mu.Unlock()
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Wait()
+}
+
+// arrives is how many of five probes arrive, and how many come back.
+func (r *testRemote) arrives(t *testing.T, from, to string, arrived, received int) {
+	t.Helper()
+	p, err := r.Ping(t.Context(), Ping{From: from, To: to, Wait: 50 * time.Millisecond})
+	if err != nil || p.Sent != 5 || p.Arrived != arrived || p.Received != received || len(p.There) != arrived {
+		t.Errorf("%s to %s: %+v, %v; want %d to arrive and %d to come back", from, to, p, err, arrived, received)
+	}
+}
+
+func TestRemote(t *testing.T) {
+	if !hosttest.Inside(t) {
+		return
+	}
+	r := newRemote(t)
+	for _, a := range []Action{Drop, Reject, Lose} {
+		if missing := r.Missing(a); missing != "" {
+			t.Errorf("%s: %s", a, missing)
+		}
+	}
+	r.arrives(t, "node-1", "node-2", 5, 5)
+	r.arrives(t, "witness", "node-1", 5, 5)
+	show := func(rules ...Rule) {
+		t.Helper()
+		if err := r.Render(t.Context(), rules); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	show(Rule{Fault: "f1", Do: Drop, Links: both("node-1", "node-2")})
+	r.arrives(t, "node-1", "node-2", 0, 0)
+	r.arrives(t, "node-2", "node-1", 0, 0)
+	r.arrives(t, "node-1", "node-3", 5, 5)
+	r.arrives(t, "witness", "node-1", 5, 5)
+	if _, err := r.Dial(t.Context(), "node-1", "node-2", 0); err == nil || !strings.Contains(err.Error(), "timeout") {
+		t.Errorf("connect over a cut: %v", err)
+	}
+	if _, err := r.Dial(t.Context(), "node-1", "node-3", 0); err != nil {
+		t.Error(err)
+	}
+	h, err := r.Hits("f1")
+	if err != nil || h.Probes.Packets < 10 || h.Hit.Packets != 0 {
+		t.Errorf("hits %+v, %v; want probes alone", h, err)
+	}
+
+	r.cut(t, "node-2") // as with its pod
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		p, err := r.Ping(t.Context(), Ping{From: "node-1", To: "node-2", Wait: 50 * time.Millisecond})
+		if err == nil && p.Arrived == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the next agent of node-2 does not show the rule: %+v, %v", p, err)
+		}
+	}
+	r.arrives(t, "node-2", "node-1", 0, 0)
+
+	show(Rule{Fault: "f2", Do: Reject, Links: []Link{{From: []string{"node-1"}, To: []string{"node-3"}}}})
+	r.arrives(t, "node-1", "node-2", 5, 5)
+	r.arrives(t, "node-3", "node-1", 5, 0)
+	if _, err := r.Dial(t.Context(), "node-1", "node-3", 0); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("connect to a host that rejects: %v", err)
+	}
+	if !r.Disturbed("node-1", "node-3", "f1") || r.Disturbed("node-3", "node-1", "f1") || r.Disturbed("node-1", "node-3", "f2") {
+		t.Error("other links are disturbed than the rule is about")
+	}
+
+	if err := r.Render(t.Context(), []Rule{{Fault: "f3", Do: Drop, Links: both("node-1", Clients)}}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a link with clients: %v", err)
+	}
+	r.arrives(t, "node-3", "node-1", 5, 0) // as before
+	show()
+	r.arrives(t, "node-3", "node-1", 5, 5)
+}
+
+// The packets of the system that a rule hits are counted by the nodes at their ends.
+func TestRemoteHits(t *testing.T) {
+	if !hosttest.Inside(t) {
+		return
+	}
+	r := newRemote(t)
+	if err := r.Render(t.Context(), []Rule{{Fault: "f1", Do: Drop, Links: both("node-1", "node-2")}}); err != nil {
+		t.Fatal(err)
+	}
+	from, err := r.star.Router.host("node-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = netns.In(from.NetNS(), func() error {
+		for _, to := range []string{"node-2", "node-3"} {
+			at, err := r.star.Address(to)
+			if err != nil {
+				return err
+			}
+			conn, err := net.Dial("udp4", netip.AddrPortFrom(at, 4000).String())
+			if err != nil {
+				return err
+			}
+			conn.Write([]byte("hello"))
+			conn.Close()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		h, err := r.Hits("f1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := r.Address("node-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Hit.Packets == 1 && h.Servers[one].Packets == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("hits %+v; want the one packet, at both nodes", h)
+		}
+	}
+}
