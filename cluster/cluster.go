@@ -107,7 +107,10 @@ func startPlanned(ctx context.Context, f flavor, opts Options, r nodeRuntime) (*
 		r.put(p)
 	}
 	sum := hashLater(p.binary)
-	err = c.arm(ctx, opts)
+	err = c.lease(ctx, opts)
+	if err == nil {
+		err = c.arm(ctx, opts)
+	}
 	if err == nil {
 		err = c.startAll(ctx, opts.Progress)
 	}

@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -43,6 +45,54 @@ func (n *Node) adoptPod(name string) error {
 	n.stopBound += found.Grace()
 	n.theirs = map[string]any{"pod": name, "context": api.String()}
 	return nil
+}
+
+// lease keeps other runs from the pods of nodes until the cluster is disarmed.
+func (c *Cluster) lease(ctx context.Context, opts Options) error {
+	if len(opts.Config.Pods) == 0 {
+		return nil
+	}
+	api, err := kube.Open(ctx, kube.Target{})
+	if err != nil {
+		return err
+	}
+	holder, err := holderOf(opts.Run)
+	if err != nil {
+		return err
+	}
+	held := kube.Held{Target: api.Target(), Pods: opts.Config.Pods, Holder: holder}
+	if err := opts.Ledger.Making(kube.LeaseLayer, opts.Run, held); err != nil {
+		return err
+	}
+	all := api.Leases(held)
+	kept, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.armed = append(c.armed, func() (err error) {
+		stop()
+		for _, l := range all {
+			err = errors.Join(err, l.Free(context.Background()))
+		}
+		return cmp.Or(err, opts.Ledger.Gone(kube.LeaseLayer, opts.Run))
+	})
+	for _, l := range all {
+		if err := l.Take(ctx); err != nil {
+			return err
+		}
+		go func() {
+			if err := l.Keep(kept); err != nil {
+				opts.Progress(fmt.Sprintf("the %s is lost: %v", l, err))
+			}
+		}()
+	}
+	return nil
+}
+
+// holderOf names who holds leases for a run.
+func holderOf(run string) (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("name this machine: %w", err)
+	}
+	return host + ", run " + run, nil
 }
 
 func manage(pod *kube.Pod, s kube.State) *managed {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/testing/kubetest"
 )
@@ -35,18 +36,21 @@ func TestForeignPod(t *testing.T) {
 	}
 	t.Cleanup(func() { theirs.Stop(context.Background()) })
 	s.Keep("rmq-theirs", "node-1-1")
-	start := func(pod string) (*Cluster, error) {
+	start := func(run, pod string) (*Cluster, error) {
 		return Start(ctx, Options{
 			Config:  Config{Flavor: "external", Endpoints: theirs.Endpoints(""), Pods: []string{pod}},
-			Network: NewLoopback("host"), Dir: t.TempDir(), Self: self(t),
+			Network: NewLoopback("host"), Dir: t.TempDir(), Self: self(t), Run: run, Ledger: noLedger{},
 		})
 	}
-	if _, err := start("rmq-theirs/node-9"); err == nil || !strings.Contains(err.Error(), "find pod node-9 of namespace rmq-theirs") {
+	if _, err := start("first", "rmq-theirs/node-9"); err == nil || !strings.Contains(err.Error(), "find pod node-9 of namespace rmq-theirs") {
 		t.Errorf("a pod that does not exist: %v", err)
 	}
-	c, err := start("rmq-theirs/node-1-1")
+	c, err := start("first", "rmq-theirs/node-1-1")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := start("second", "rmq-theirs/node-1-1"); !errors.Is(err, kube.ErrHeld) || !strings.Contains(err.Error(), ", run first; wait for its end") {
+		t.Errorf("a second run on the same pod: %v", err)
 	}
 	n := c.Nodes()[0]
 	exits := make(chan Exit, 9)
@@ -88,6 +92,9 @@ func TestForeignPod(t *testing.T) {
 	}
 	if err := c.Stop(ctx); err != nil {
 		t.Error(err)
+	}
+	if left := strings.Join(s.Names("leases"), " "); strings.Contains(left, "node-1-1") {
+		t.Errorf("its lease is left: %s", left)
 	}
 	if state, err := n.State(ctx); err != nil || state != history.StateRunning {
 		t.Errorf("after the stop of what is not ours it is %s, %v", state, err)

@@ -86,13 +86,13 @@ func openPods(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
 
 // guard has the namespace removed if this machine is gone.
 func (p *pods) guard(ctx context.Context) error {
-	host, err := os.Hostname()
+	holder, err := holderOf(p.opts.Run)
 	if err != nil {
-		return fmt.Errorf("name this machine: %w", err)
+		return err
 	}
 	renewed, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.release = cancel
-	return p.space.Guard(renewed, p.self, host+", run "+p.opts.Run, func(err error) {
+	return p.space.Guard(renewed, p.self, holder, func(err error) {
 		p.opts.Progress(fmt.Sprintf("the namespace of the nodes is gone, and rmq-mcp did not remove it: %v", err))
 	})
 }

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
@@ -27,4 +28,24 @@ func undoPods(ctx context.Context, layer string, entries []Entry) (string, error
 		}
 	}
 	return layer + ": removed its namespace", nil
+}
+
+// undoLeases removes the leases of a run on pods of others.
+func undoLeases(ctx context.Context, layer string, entries []Entry) (string, error) {
+	for _, e := range entries {
+		held, err := argsOf[kube.Held](e)
+		if err != nil {
+			return "", err
+		}
+		api, err := kube.Open(ctx, held.Target)
+		if err == nil {
+			for _, l := range api.Leases(held) {
+				err = errors.Join(err, l.Free(ctx))
+			}
+		}
+		if err != nil {
+			return "", fmt.Errorf("%w; then call rmq-mcp heal", err)
+		}
+	}
+	return layer + ": removed", nil
 }

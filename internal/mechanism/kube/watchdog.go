@@ -72,7 +72,18 @@ func (n *Namespace) Guard(ctx context.Context, self, holder string, lost func(er
 // renew renews the lease until ctx ends, or the lease is gone. It goes through times without an
 // API server, in which the watchdog sees nothing either.
 func (n *Namespace) renew(ctx context.Context) error {
-	tick := time.NewTicker(renewEvery)
+	return every(ctx, renewEvery, func() error {
+		err := n.patch(ctx, leases, watchdog, map[string]any{"spec": map[string]any{"renewTime": metav1.NowMicro()}})
+		if apierrors.IsNotFound(err) {
+			return err
+		}
+		return nil
+	})
+}
+
+// every does something again and again, until ctx ends or it fails.
+func every(ctx context.Context, period time.Duration, do func() error) error {
+	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
@@ -80,8 +91,7 @@ func (n *Namespace) renew(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		err := n.patch(ctx, leases, watchdog, map[string]any{"spec": map[string]any{"renewTime": metav1.NowMicro()}})
-		if apierrors.IsNotFound(err) {
+		if err := do(); err != nil {
 			return err
 		}
 	}

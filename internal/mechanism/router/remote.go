@@ -251,7 +251,7 @@ func (r *Remote) Address(host string) (netip.Addr, error) {
 
 // Client is unsupported: clients come from the address of the witness.
 func (r *Remote) Client() (string, error) {
-	return "", fmt.Errorf("tell clients from the witness: %w; use a fault between nodes", ErrRemote)
+	return "", fmt.Errorf("rules for clients: %w; set with to nodes", ErrRemote)
 }
 
 // Ping sends probes from one node to another, or from the witness to a node, and waits for them,

@@ -207,16 +207,23 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		if err := json.NewDecoder(r.Body).Decode(&fields); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
+		version, _, _ := unstructured.NestedString(fields, "metadata", "resourceVersion")
+		if version != "" && version != found.GetResourceVersion() {
+			return nil, apierrors.NewConflict(group, k.name, fmt.Errorf("its version is %s", found.GetResourceVersion()))
+		}
 		merge(found.Object, fields)
 		s.publish("MODIFIED", k, found)
 	case "delete":
 		var how struct {
 			GracePeriodSeconds *int64
-			Preconditions      struct{ UID string }
+			Preconditions      struct{ UID, ResourceVersion string }
 		}
 		json.NewDecoder(r.Body).Decode(&how)
 		if uid := how.Preconditions.UID; uid != "" && uid != string(found.GetUID()) {
 			return nil, apierrors.NewConflict(group, k.name, fmt.Errorf("its UID is %s", found.GetUID()))
+		}
+		if version := how.Preconditions.ResourceVersion; version != "" && version != found.GetResourceVersion() {
+			return nil, apierrors.NewConflict(group, k.name, fmt.Errorf("its version is %s", found.GetResourceVersion()))
 		}
 		if k.kind == "pods" && how.GracePeriodSeconds == nil {
 			go s.Evict(k.space, k.name)
@@ -225,6 +232,15 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		}
 	}
 	return found.DeepCopy().Object, nil
+}
+
+// Change changes fields of an object.
+func (s *Server) Change(kind, space, name string, fields map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := key{kind, space, name}
+	merge(s.objects[k].Object, fields)
+	s.publish("MODIFIED", k, s.objects[k])
 }
 
 // make completes an object as an API server does, and has the kubelet run a pod.
