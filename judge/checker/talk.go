@@ -66,10 +66,11 @@ type exchange struct {
 	qos     uint8
 	owed    uint8 // packets with the packet id on this connection, that the receiver has not answered yet
 	twice   bool  // sent again while it was open, so that an answer may be to either
-	shared  bool  // another message had the packet id when this one was sent:
+	shared  bool  // another message had the packet id when this one was sent
+	kept    bool  // that one waits for PUBREL: its receiver has the packet id in use until then
 	known   bool  // there is one
 
-	other    int32 // its stream,
+	other    int32 // stream of the message before,
 	otherSeq int64 // and number
 }
 
@@ -167,6 +168,9 @@ func (t *dialogue) share(p *packet, side int, who *talker, open *exchange) {
 	case p.kind == publishPacket && !open.of(p) && (who.pending(open) && t.unclear(p, open) || open.lags(p.conn)):
 		w.share(p.process, side, p.stream, p.seq)
 		w.share(p.process, side, open.stream, open.seq)
+	case p.kind == publishPacket && !open.of(p) && who.keeps(open):
+		w.share(p.process, side, p.stream, p.seq)
+		w.share(p.process, side, open.other, open.otherSeq)
 	case p.kind == pubrecPacket && open != nil && open.shared && open.of(p):
 		if f := w.flow(&packet{process: p.process, stream: open.other, seq: open.otherSeq}, side == 1); f != nil && f.state != done {
 			w.share(p.process, side, p.stream, p.seq)
@@ -191,6 +195,12 @@ func (t *dialogue) unclear(p *packet, open *exchange) bool {
 // pending reports whether a packet id is still in use in the session.
 func (t *talker) pending(open *exchange) bool {
 	return open != nil && open.session == t.session && open.state != done
+}
+
+// keeps reports whether a message that had the packet id before an exchange waits for PUBREL. To its
+// receiver the next PUBLISH with the packet id repeats that message.
+func (t *talker) keeps(open *exchange) bool {
+	return open != nil && open.kept && open.session == t.session
 }
 
 func (c *talk) look(t *talker, p *packet, open *exchange) {
@@ -245,11 +255,14 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 			e.owed = open.owed
 		}
 		e.owed = more(e.owed)
-		if t.pending(open) || open.lags(p.conn) {
+		switch same := open.of(p); {
+		case same && t.pending(open), same && open.lags(p.conn):
+			e.twice, e.state, e.shared, e.other, e.otherSeq, e.kept = true, open.state, open.shared, open.other, open.otherSeq, open.kept
+		case t.keeps(open):
+			e.twice, e.shared, e.other, e.otherSeq, e.kept = true, true, open.other, open.otherSeq, true
+		case t.pending(open), open.lags(p.conn):
 			e.twice, e.shared, e.other, e.otherSeq = true, true, open.stream, open.seq
-			if open.of(p) {
-				e.state, e.shared, e.other, e.otherSeq = open.state, open.shared, open.other, open.otherSeq
-			}
+			e.kept = open.qos == 2 && open.state == received
 		}
 		t.open[side].set(p.id, e)
 	case pubrecPacket, pubrelPacket, pubackPacket, pubcompPacket:
@@ -265,7 +278,7 @@ func (t *talker) take(p *packet, side int, open *exchange) {
 		case p.kind == pubrecPacket && !p.refused():
 			open.state = max(open.state, received)
 		case p.kind == pubrelPacket:
-			open.state, open.conn = max(open.state, released), p.conn
+			open.state, open.conn, open.kept = max(open.state, released), p.conn, false
 		default:
 			open.state = done
 		}

@@ -497,6 +497,23 @@ func TestWireClaims(t *testing.T) {
 			s.packet(sub, "pubrec", 90, s.of(q2, 1)).toClient(sub, "pubrel", 90, s.of(q2, 1)).packet(sub, "pubcomp", 90, s.of(q2, 1))
 			s.deliver(sub, q1, 0)
 		}, pass, ""},
+		{"acknowledged for the message before another one that had its packet id", "sdk-delivers", func(s *story) {
+			s.acked(q2, 0, 2).acked(q1, 0, 0)
+			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0))
+			got(s, 90, q1, 0, 0).packet(sub, "puback", 90, s.of(q1, 0))
+			got(s, 90, q2, 1, 0)
+			s.packet(sub, "pubrec", 90, s.of(q2, 1)).toClient(sub, "pubrel", 90, s.of(q2, 1)).packet(sub, "pubcomp", 90, s.of(q2, 1))
+			s.deliver(sub, q2, 2)
+		}, pass, ""},
+		{"acknowledged after the message before had been released", "sdk-delivers", func(s *story) {
+			s.acked(q2, 0, 2).acked(q1, 0, 0)
+			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0))
+			got(s, 90, q1, 0, 0).packet(sub, "puback", 90, s.of(q1, 0))
+			s.toClient(sub, "pubrel", 90).packet(sub, "pubcomp", 90)
+			got(s, 90, q2, 1, 0)
+			s.packet(sub, "pubrec", 90, s.of(q2, 1)).toClient(sub, "pubrel", 90, s.of(q2, 1)).packet(sub, "pubcomp", 90, s.of(q2, 1))
+			s.deliver(sub, q2, 2)
+		}, fail, "message 1 of pub-1 on work/2"},
 		{"cleared with its session by the client, and revived by the broker", "sdk-delivers", func(s *story) {
 			s.acked(q2, 0, 1)
 			got(s, 90, q2, 0, 0).packet(sub, "pubrec", 90, s.of(q2, 0))
