@@ -30,6 +30,7 @@ type Options struct {
 	Seed     int64        // of the choice that the roles any, follower, majority and minority make
 	Progress func(string) // told what happens, one line each; may be nil
 	DiskGone DiskGone     // told of layers under the nodes' data; may be nil
+	Lost     func(error)  // told that the nodes are gone or another run's too, by no doing of theirs; may be nil
 	Run      string       // the run's name, which its containers or pods carry
 	Ledger   Ledger       // of these
 
@@ -71,6 +72,9 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	}
 	if opts.DiskGone == nil {
 		opts.DiskGone = func(*Node, string, time.Duration) {}
+	}
+	if opts.Lost == nil {
+		opts.Lost = func(error) {}
 	}
 	opts.Logs = cmp.Or(opts.Logs, filepath.Join(opts.Dir, "logs"))
 	if err := os.MkdirAll(opts.Logs, 0o755); err != nil {

@@ -78,8 +78,8 @@ func (c *Cluster) lease(ctx context.Context, opts Options) error {
 			return err
 		}
 		go func() {
-			if err := l.Keep(kept); err != nil {
-				opts.Progress(fmt.Sprintf("the %s is lost: %v", l, err))
+			if err := l.Keep(kept); err != nil && kept.Err() == nil {
+				opts.Lost(fmt.Errorf("the %s is lost: %w", l, err))
 			}
 		}()
 	}

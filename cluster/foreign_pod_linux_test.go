@@ -22,26 +22,65 @@ func (noLedger) Gone(string, string) error        { return nil }
 
 // A pod that somebody else made is restarted by its controller, and nothing else is done to it.
 // An end that somebody else asked for is not the broker's.
-func TestForeignPod(t *testing.T) {
+// A theirPod is a broker in pod rmq-theirs/node-1-1, which belongs to another team.
+type theirPod struct {
+	*kubetest.Server
+	endpoints []string
+}
+
+func startTheirs(ctx context.Context, t *testing.T) theirPod {
+	t.Helper()
 	s := kubetest.New(t, os.Args[0])
 	t.Setenv("KUBECONFIG", s.Kubeconfig)
 	t.Setenv(PodsImageEnv, "rmq-mcp:1")
-	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
-	defer cancel()
-	theirs, err := Start(ctx, Options{
+	c, err := Start(ctx, Options{
 		Config: Config{Nodes: 1, Runtime: RuntimePods}, Network: NewLoopback("host"), Dir: t.TempDir(), Self: self(t), Run: "theirs", Ledger: noLedger{},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { theirs.Stop(context.Background()) })
+	t.Cleanup(func() { c.Stop(context.Background()) })
 	s.Keep("rmq-theirs", "node-1-1")
-	start := func(run, pod string) (*Cluster, error) {
-		return Start(ctx, Options{
-			Config:  Config{Flavor: "external", Endpoints: theirs.Endpoints(""), Pods: []string{pod}},
-			Network: NewLoopback("host"), Dir: t.TempDir(), Self: self(t), Run: run, Ledger: noLedger{},
-		})
+	return theirPod{s, c.Endpoints("")}
+}
+
+// adopt is the options of a run on a pod of theirs.
+func (p theirPod) adopt(t *testing.T, run, pod string) Options {
+	return Options{
+		Config:  Config{Flavor: "external", Endpoints: p.endpoints, Pods: []string{pod}},
+		Network: NewLoopback("host"), Dir: t.TempDir(), Self: self(t), Run: run, Ledger: noLedger{},
 	}
+}
+
+// A run is told that another one took its pod.
+func TestForeignPodLost(t *testing.T) {
+	hosttest.Long(t, "a lease is renewed every eight seconds")
+	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
+	defer cancel()
+	s := startTheirs(ctx, t)
+	opts, lost := s.adopt(t, "first", "rmq-theirs/node-1-1"), make(chan error, 1)
+	opts.Lost = func(err error) { lost <- err }
+	c, err := Start(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Stop(context.Background()) })
+	s.Change("leases", "rmq-theirs", "rmq-mcp-node-1-1", map[string]any{"spec": map[string]any{"holderIdentity": "host-2, run second"}})
+	select {
+	case err := <-lost:
+		if !errors.Is(err, kube.ErrHeld) || !strings.Contains(err.Error(), "host-2, run second") {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Error("the run is not told")
+	}
+}
+
+func TestForeignPod(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
+	defer cancel()
+	s := startTheirs(ctx, t)
+	start := func(run, pod string) (*Cluster, error) { return Start(ctx, s.adopt(t, run, pod)) }
 	if _, err := start("first", "rmq-theirs/node-9"); err == nil || !strings.Contains(err.Error(), "find pod node-9 of namespace rmq-theirs") {
 		t.Errorf("a pod that does not exist: %v", err)
 	}

@@ -93,7 +93,7 @@ func (p *pods) guard(ctx context.Context) error {
 	renewed, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.release = cancel
 	return p.space.Guard(renewed, p.self, holder, func(err error) {
-		p.opts.Progress(fmt.Sprintf("the namespace of the nodes is gone, and rmq-mcp did not remove it: %v", err))
+		p.opts.Lost(fmt.Errorf("the namespace of the nodes is gone, and rmq-mcp did not remove it: %w", err))
 	})
 }
 

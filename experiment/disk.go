@@ -43,10 +43,7 @@ func (s *stage) diskGone(n *cluster.Node, how string, since time.Duration) {
 	fmt.Sscanf(n.Name(), "node-%d", &ev.Node) // the cluster may not be known yet
 	ev.Node, ev.Value = ev.Node-1, since.Seconds()
 	s.rec.Record(ev)
-	if s.scenario != nil {
-		s.gone.Store(true)
-		s.halt()
-	}
+	s.abandon()
 }
 
 // witnessGone records that the witness ended or was stopped: a fault that waits for it

@@ -43,8 +43,8 @@ func (s *stage) up(ctx context.Context) (err error) {
 	s.cluster, err = cluster.Start(ctx, cluster.Options{
 		Config: s.start.Cluster, Network: s.network, Dir: filepath.Join(s.env.Dir, "nodes"),
 		Logs: s.logDir(), Self: slices.Concat(s.env.Self, []string{"node"}), Program: s.env.Self, Seed: s.seed, Progress: s.say,
-		DiskGone: s.diskGone,
-		Run:      s.env.ID, Ledger: ledger{s.journal}, ProbePort: router.ProbePort,
+		DiskGone: s.diskGone, Lost: s.nodesLost,
+		Run: s.env.ID, Ledger: ledger{s.journal}, ProbePort: router.ProbePort,
 	})
 	if err != nil {
 		return err
@@ -100,6 +100,20 @@ func (s *stage) down(ctx context.Context) {
 	// The nodes' data are not evidence. Their logs are, and lie elsewhere.
 	if err := os.RemoveAll(filepath.Join(s.env.Dir, "nodes")); err != nil {
 		s.harness("remove the nodes' data: %v", err)
+	}
+}
+
+// nodesLost records that the nodes are gone, or another run's too, by no doing of the broker.
+func (s *stage) nodesLost(err error) {
+	s.harness("%v", err)
+	s.abandon()
+}
+
+// abandon ends a scenario: what follows tells nothing of the broker.
+func (s *stage) abandon() {
+	if s.scenario != nil {
+		s.gone.Store(true)
+		s.halt()
 	}
 }
 

@@ -11,13 +11,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // RemoteOptions say between whom a [Remote] is.
 type RemoteOptions struct {
 	Nodes func() []string // their names
 	// Attach starts [Serve] in the network namespace of a node. It returns the agent's streams
-	// and the node's address for other nodes.
+	// and the node's address for other nodes. Closing the streams ends reads and writes.
 	Attach func(ctx context.Context, node string) (io.ReadWriteCloser, netip.Addr, error)
 	// Reach returns the probe port of a node for this machine.
 	Reach func(node string) (netip.AddrPort, error)
@@ -32,7 +34,8 @@ type RemoteOptions struct {
 // Clients and the witness come from one address, so rules are about nodes alone. Packets cannot be
 // queued, and neither routes nor cables nor connections can be acted on.
 type Remote struct {
-	opt RemoteOptions
+	opt   RemoteOptions
+	bound time.Duration // see agentBound
 
 	mu     sync.Mutex
 	agents map[string]*attached
@@ -50,9 +53,12 @@ type attached struct {
 // ErrRemote is that a network of other machines cannot do something.
 var ErrRemote = fmt.Errorf("%w between nodes of other machines", errors.ErrUnsupported)
 
+// ErrNoAnswer is that the agent of a node hangs.
+var ErrNoAnswer = errors.New("the agent does not answer")
+
 // NewRemote attaches nothing yet.
 func NewRemote(opt RemoteOptions) *Remote {
-	return &Remote{opt: opt, agents: map[string]*attached{}}
+	return &Remote{opt: opt, bound: agentBound, agents: map[string]*attached{}}
 }
 
 // Close ends the agents, and with them their rules.
@@ -67,8 +73,9 @@ func (r *Remote) Close() (err error) {
 	return err
 }
 
-// attachBound is how long an agent may take to begin.
-const attachBound = 20 * time.Second
+// agentBound is how long an agent may take to begin, and to answer. The longest bursts take a few
+// seconds.
+const agentBound = 20 * time.Second
 
 // agent returns that of a node. If there is none it attaches one, and has it show the rules first. The caller holds the lock.
 func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
@@ -81,7 +88,7 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 	if !slices.Contains(r.opt.Nodes(), node) {
 		return nil, fmt.Errorf("no node %q", node)
 	}
-	ctx, cancel := context.WithTimeout(ctx, attachBound)
+	ctx, cancel := context.WithTimeout(ctx, r.bound)
 	defer cancel()
 	conn, own, err := r.opt.Attach(ctx, node)
 	if err != nil {
@@ -119,6 +126,30 @@ func (w *watched) ReadResponseHeader(r *rpc.Response) error {
 	return err
 }
 
+// ask calls a method of an agent, and ends the agent if it does not answer within the bound: a machine
+// may hang.
+func ask[T any](r *Remote, a *attached, method string, args any) (T, error) {
+	type reply struct {
+		value T
+		err   error
+	}
+	replied := make(chan reply, 1)
+	go func() {
+		var got reply
+		got.err = a.Call(agentName+"."+method, args, &got.value)
+		replied <- got
+	}()
+	bound := time.NewTimer(r.bound)
+	defer bound.Stop()
+	select {
+	case got := <-replied:
+		return got.value, got.err
+	case <-bound.C:
+		a.Close()
+		return *new(T), fmt.Errorf("%w within %s; look at the machine of %s", ErrNoAnswer, r.bound, a.own)
+	}
+}
+
 // lost forgets an agent that is gone, and attaches the next one if there are rules: the node may have
 // been restarted.
 func (r *Remote) lost(node string, a *attached) {
@@ -148,7 +179,7 @@ func (r *Remote) Missing(do Action) string {
 		lacks := ""
 		a, err := r.agent(context.Background(), node)
 		if err == nil {
-			err = a.Call(agentName+".Missing", do, &lacks)
+			lacks, err = ask[string](r, a, "Missing", do)
 		}
 		if err != nil {
 			return err.Error()
@@ -195,13 +226,18 @@ func (r *Remote) show(ctx context.Context, rules []Rule) error {
 		}
 		p.Hosts[node] = a.own
 	}
+	var all errgroup.Group // a node that fails keeps no other from its part
 	for node, own := range p.Hosts {
 		p.Own = own
-		if err := r.agents[node].Call(agentName+".Show", p, &struct{}{}); err != nil {
-			return fmt.Errorf("show rules in the network of %s: %w", node, err)
-		}
+		part := p
+		all.Go(func() error {
+			if _, err := ask[struct{}](r, r.agents[node], "Show", part); err != nil {
+				return fmt.Errorf("show rules in the network of %s: %w", node, err)
+			}
+			return nil
+		})
 	}
-	return nil
+	return all.Wait()
 }
 
 // Rules are the rules that are in place.
@@ -217,8 +253,8 @@ func (r *Remote) Hits(fault string) (all Hits, err error) {
 	defer r.mu.Unlock()
 	all.Servers = map[netip.Addr]Count{}
 	for node, a := range r.agents {
-		var h Hits
-		if err := a.Call(agentName+".Hits", fault, &h); err != nil {
+		h, err := ask[Hits](r, a, "Hits", fault)
+		if err != nil {
 			return all, fmt.Errorf("count packets at %s: %w", node, err)
 		}
 		all.Matched, all.Hit, all.Probes = all.Matched.plus(h.Matched), all.Hit.plus(h.Hit), all.Probes.plus(h.Probes)
@@ -283,11 +319,11 @@ func (r *Remote) ping(ctx context.Context, ping Ping) (pings Pings, err error) {
 		}
 	} else {
 		b.To = netip.AddrPortFrom(to.own, ProbePort)
-		err = from.Call(agentName+".Send", b, &pings)
+		pings, err = ask[Pings](r, from, "Send", b)
 	}
 	var seen Sighting
 	if err == nil {
-		err = to.Call(agentName+".Seen", b.Session, &seen)
+		seen, err = ask[Sighting](r, to, "Seen", b.Session)
 	}
 	if err != nil {
 		return pings, err
@@ -317,7 +353,7 @@ func (r *Remote) Dial(ctx context.Context, from, to string, port int) (time.Dura
 	r.mu.Unlock()
 	var took time.Duration
 	if err == nil {
-		err = a.Call(agentName+".Dial", netip.AddrPortFrom(b.own, uint16(port)), &took)
+		took, err = ask[time.Duration](r, a, "Dial", netip.AddrPortFrom(b.own, uint16(port)))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("connect from %s to %s: %w", from, to, err)

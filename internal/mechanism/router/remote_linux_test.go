@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,21 +92,25 @@ func (r *testRemote) attach(_ context.Context, node string) (io.ReadWriteCloser,
 
 // An agentProcess ends when its input is closed.
 type agentProcess struct {
-	io.Reader
-	io.WriteCloser
+	io.ReadCloser
+	in  io.WriteCloser
 	cmd *exec.Cmd
 }
 
-// cut kills the agent of a node.
-func (r *testRemote) cut(t *testing.T, node string) {
+func (p *agentProcess) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+func (p *agentProcess) Close() error { return errors.Join(p.in.Close(), p.ReadCloser.Close()) }
+
+// signal sends a signal to the agent of a node.
+func (r *testRemote) signal(t *testing.T, node string, sig os.Signal) *exec.Cmd {
 	t.Helper()
 	r.mu.Lock()
 	p := r.agents[node]
 	r.mu.Unlock()
-	if err := p.cmd.Process.Kill(); err != nil {
+	if err := p.cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
-	p.cmd.Wait()
+	return p.cmd
 }
 
 // arrives is how many of five probes arrive, and how many come back.
@@ -152,7 +157,7 @@ func TestRemote(t *testing.T) {
 		t.Errorf("hits %+v, %v; want probes alone", h, err)
 	}
 
-	r.cut(t, "node-2") // as with its pod
+	r.signal(t, "node-2", syscall.SIGKILL).Wait() // as with its pod
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		p, err := r.Ping(t.Context(), Ping{From: "node-1", To: "node-2", Wait: 50 * time.Millisecond})
 		if err == nil && p.Arrived == 0 {
@@ -180,6 +185,33 @@ func TestRemote(t *testing.T) {
 	r.arrives(t, "node-3", "node-1", 5, 0) // as before
 	show()
 	r.arrives(t, "node-3", "node-1", 5, 5)
+}
+
+// An agent that hangs delays what it is asked, and nothing more: the others have shown their part.
+func TestRemoteHangs(t *testing.T) {
+	if !hosttest.Inside(t) {
+		return
+	}
+	r := newRemote(t)
+	r.bound = 2 * time.Second
+	if err := r.Render(t.Context(), []Rule{{Fault: "f1", Do: Drop, Links: both("node-1", "node-2")}}); err != nil {
+		t.Fatal(err)
+	}
+	hung := r.signal(t, "node-2", syscall.SIGSTOP)
+	if err := r.Render(t.Context(), nil); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("%v; want %v", err, ErrNoAnswer)
+	}
+	hung.Process.Kill()
+	hung.Wait()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if err := r.Render(t.Context(), nil); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	r.arrives(t, "node-1", "node-2", 5, 5)
+	r.arrives(t, "node-2", "node-1", 5, 5)
 }
 
 // The packets of the system that a rule hits are counted by the nodes at their ends.
