@@ -26,10 +26,7 @@ func (s *stage) site() faults.Site {
 		site.Tap = t.Tap
 	}
 	if r := s.routing; r != nil {
-		site.Net = r.network
-		if r.queues != nil {
-			site.Queues = r.queues
-		}
+		site.Net, site.Queues = r.network, r.queues
 		if r.shaper != nil {
 			site.Shaper = r.shaper
 		}

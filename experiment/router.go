@@ -15,12 +15,18 @@ import (
 	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
 )
 
-// A routing is what faults act on between the nodes: a router, and the queues and disciplines of a
+// A routing is what faults act on between the nodes: a router, its queues, and the disciplines of a
 // star.
 type routing struct {
 	network
-	queues *netqueue.Set
+	queues queues
 	shaper *shaper.Shaper
+}
+
+// queues treat packets until they are closed.
+type queues interface {
+	faults.Queues
+	Close() error
 }
 
 // A network is a router between the nodes.
@@ -33,7 +39,8 @@ type network interface {
 // faults can act on. Other networks have none.
 func (s *stage) openRouting() error {
 	if s.start.Cluster.Beyond() {
-		s.routing = &routing{network: s.remote()}
+		r := s.remote()
+		s.routing = &routing{network: r, queues: r}
 		return nil
 	}
 	star, ok := s.network.(interface{ Hosts() []cluster.Host })
@@ -102,11 +109,8 @@ func (r *routing) close() error {
 		}
 		return nil
 	}
-	err := failed(r.Close(), "take down the rules of the router")
-	if r.queues != nil { // pods have none
-		err = errors.Join(err, failed(r.queues.Close(), "let go of held packets"))
-	}
-	if r.shaper == nil { // it could not be opened
+	err := errors.Join(failed(r.Close(), "take down the rules of the router"), failed(r.queues.Close(), "let go of held packets"))
+	if r.shaper == nil { // pods have none, or it could not be opened
 		return err
 	}
 	return errors.Join(err, failed(r.shaper.Close(), "take off the queueing disciplines"))

@@ -20,7 +20,6 @@ type Queues interface {
 	Release(queue uint16) error
 	// Counts are zero where a queue is not treated.
 	Counts(queue uint16) (netqueue.Counts, error)
-	Treated(queue uint16) bool
 }
 
 // layerQueue is what treats the packets of one queue: queue/7. Its entries'
@@ -78,7 +77,7 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 		return nil, err
 	}
 	if t.Site.Queues == nil {
-		return nil, fmt.Errorf("%w: packets are treated one by one only if the nodes run in network namespaces, and these do not", ErrUnsupported)
+		return nil, fmt.Errorf("%w: packets are treated one by one only if each node has a network of its own, and these do not", ErrUnsupported)
 	}
 	if err := how.Check(); err != nil {
 		return nil, err
@@ -146,10 +145,11 @@ func (t *treated) kept() Proof {
 // released reads back that nothing is held any more.
 func (t *treated) released() Check {
 	return unnumbered(fmt.Sprintf("queue %d", t.number), func(context.Context) error {
-		if t.queues.Treated(t.number) {
-			return errors.New("its packets are still treated")
+		c, err := t.queues.Counts(t.number)
+		if err == nil && c.Treated {
+			err = errors.New("its packets are still treated")
 		}
-		return nil
+		return err
 	})
 }
 

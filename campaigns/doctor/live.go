@@ -43,6 +43,7 @@ type liveCluster struct {
 	stateDir string
 	traffic  string // file of the scenario whose workload flows
 	nodes    int
+	beyond   bool // the nodes run on other machines
 	caller   keeper.Caller
 
 	upgradeTo string
@@ -51,7 +52,7 @@ type liveCluster struct {
 // startLive starts a cluster with a workload. It arms everything that the kinds need, as far as this
 // host has it.
 func startLive(ctx context.Context, runner attempt.Runner, config cluster.Config, kinds []faults.Kind) (c *liveCluster, err error) {
-	c = &liveCluster{flavor: config.Flavor, stateDir: runner.Dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
+	c = &liveCluster{flavor: config.Flavor, stateDir: runner.Dir, beyond: config.Beyond(), caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
 	c.traffic = filepath.Join(runner.Dir, "doctor_traffic.md")
 	if err := os.WriteFile(c.traffic, traffic, 0o644); err != nil {
 		return nil, fmt.Errorf("write the workload: %w", err)
@@ -195,7 +196,7 @@ func (c *liveCluster) injectAndRenew(ctx context.Context, k faults.Kind) (Row, e
 // inject injects a kind as its example says, heals it once it has landed, and
 // waits until that is done. A fault that does not land stays for its time.
 func (c *liveCluster) inject(ctx context.Context, k faults.Kind) (Row, error) {
-	row := Row{Type: k.Type, Family: k.Family, Flavor: c.flavor, Target: k.Example.Target, Params: k.Example.Params, Healed: history.HealPending}
+	row := Row{Type: k.Type, Family: k.Family, Flavor: c.flavor, Target: k.Example.Target, Params: maps.Clone(k.Example.Params), Healed: history.HealPending}
 	if c.nodes == 1 {
 		row.Target = "node-1"
 	}
@@ -205,8 +206,10 @@ func (c *liveCluster) inject(ctx context.Context, k faults.Kind) (Row, error) {
 			row.Reasons = []string{"it takes another build of the broker: --upgrade-to PATH"}
 			return row, nil
 		}
-		row.Params = maps.Clone(row.Params)
 		row.Params["binary"] = c.upgradeTo
+	}
+	if c.beyond && slices.ContainsFunc(k.Params, func(p faults.Param) bool { return p.Name == "with" }) {
+		row.Params["with"] = "nodes" // there a rule cannot tell clients from the witness
 	}
 	before, err := c.landings()
 	if err != nil {

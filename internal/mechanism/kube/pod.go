@@ -81,7 +81,7 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 			Env: address,
 		}, {
 			Name: beside, Image: s.Self, Command: []string{SelfPath, "inside", "idle"}, Env: address,
-			SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}},
+			SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN", "NET_RAW"}}},
 		}},
 		Volumes: []corev1.Volume{
 			{Name: "self", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},

@@ -1,4 +1,4 @@
-package netqueue
+package netqueue_test
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
@@ -21,7 +22,7 @@ func BenchmarkBulk(b *testing.B) {
 		return
 	}
 	l := newLab(b)
-	bulk := func(b *testing.B, treatments ...Treatment) {
+	bulk := func(b *testing.B, treatments ...netqueue.Treatment) {
 		for _, t := range treatments {
 			q := l.treat(b, t)
 			defer func() {
@@ -35,9 +36,11 @@ func BenchmarkBulk(b *testing.B) {
 		}
 		b.ReportMetric(l.bulk(b, 2*time.Second)/1e6, "MB/s")
 	}
-	rare := Treatment{Do: Drop, Percent: 1e-9}
+	rare := netqueue.Treatment{Do: netqueue.Drop, Percent: 1e-9}
 	b.Run("none", func(b *testing.B) { bulk(b) })
-	b.Run("delay-1ms", func(b *testing.B) { bulk(b, Treatment{Do: Delay, Percent: 100, Delay: time.Millisecond}) })
+	b.Run("delay-1ms", func(b *testing.B) {
+		bulk(b, netqueue.Treatment{Do: netqueue.Delay, Percent: 100, Delay: time.Millisecond})
+	})
 	b.Run("as-on-a-wire", func(b *testing.B) { bulk(b, rare) })
 	l.offload(b, false)
 	b.Run("none-not-offloaded", func(b *testing.B) { bulk(b) })
@@ -60,7 +63,7 @@ func BenchmarkDelay50(b *testing.B) {
 		return median(p.RTT)
 	}
 	before := beside()
-	q := l.treat(b, Treatment{Do: Delay, Percent: 100, Delay: 50 * time.Millisecond})
+	q := l.treat(b, netqueue.Treatment{Do: netqueue.Delay, Percent: 100, Delay: 50 * time.Millisecond})
 	defer q.Close()
 	p := l.ping(b, 1000)
 	b.ReportMetric(median(p.There).Seconds()*1e3, "ms/median")
@@ -73,7 +76,7 @@ func BenchmarkLoss10(b *testing.B) {
 		return
 	}
 	l := newLab(b)
-	q := l.treat(b, Treatment{Do: Drop, Percent: 10, Seed: 1})
+	q := l.treat(b, netqueue.Treatment{Do: netqueue.Drop, Percent: 10, Seed: 1})
 	defer q.Close()
 	var sent, arrived int
 	for range 20 {
@@ -97,7 +100,7 @@ func BenchmarkApply(b *testing.B) {
 	l := newLab(b)
 	l.ping(b, 10)
 	began := time.Now()
-	q := l.treat(b, Treatment{Do: Drop, Percent: 100})
+	q := l.treat(b, netqueue.Treatment{Do: netqueue.Drop, Percent: 100})
 	b.ReportMetric(time.Since(began).Seconds()*1e3, "ms/apply")
 	if p, err := l.Ping(b.Context(), router.Ping{From: "node-1", To: "node-2", Wait: 50 * time.Millisecond}); err != nil || p.Arrived > 0 {
 		b.Error(p, err)

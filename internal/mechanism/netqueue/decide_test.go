@@ -28,6 +28,9 @@ func share(hits []bool) (n int) {
 	return n
 }
 
+// Hits is how many of the first n packets a treatment hits.
+func Hits(t Treatment, n int) int { return share(decisions(t, n)) }
+
 func TestSameSeedSameDecisions(t *testing.T) {
 	for _, tr := range []Treatment{{Percent: 10, Seed: 7}, {Percent: 10, Burst: 5, Seed: 7}, {Percent: 10, Burst: 5, BadPercent: 50, Seed: 7}} {
 		a := decisions(tr, many)

@@ -1,8 +1,9 @@
-package netqueue
+package netqueue_test
 
 import (
 	"testing"
 
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 	"github.com/robustmq/rmq-mcp/internal/testing/routertest"
@@ -21,14 +22,14 @@ func newLab(t testing.TB) *lab {
 }
 
 // treat queues what node-1 sends to node-2, and opens the queue.
-func (l *lab) treat(t testing.TB, treatment Treatment) *Queue {
+func (l *lab) treat(t testing.TB, treatment netqueue.Treatment) *netqueue.Queue {
 	t.Helper()
 	n, err := l.Queue()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Probes are as good as any other packets here: none is counted apart.
-	q, err := Open(Options{Queue: n, Treatment: treatment})
+	q, err := netqueue.Open(netqueue.Options{Queue: n, Treatment: treatment})
 	if err != nil {
 		t.Fatal(err)
 	}

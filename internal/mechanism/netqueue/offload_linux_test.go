@@ -1,4 +1,4 @@
-package netqueue
+package netqueue_test
 
 import (
 	"errors"

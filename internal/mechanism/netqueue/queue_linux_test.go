@@ -1,10 +1,11 @@
-package netqueue
+package netqueue_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
@@ -14,7 +15,7 @@ func TestDelay(t *testing.T) {
 		return
 	}
 	l := newLab(t)
-	q := l.treat(t, Treatment{Do: Delay, Percent: 100, Delay: 50 * time.Millisecond})
+	q := l.treat(t, netqueue.Treatment{Do: netqueue.Delay, Percent: 100, Delay: 50 * time.Millisecond})
 	var sent uint64
 	hosttest.Decide(t, "ms longer there than back, where nothing is delayed", 49.5, 52.5, func() (longer []float64) {
 		const n = 20
@@ -49,7 +50,7 @@ func TestCloseReleases(t *testing.T) {
 		return
 	}
 	l := newLab(t)
-	q := l.treat(t, Treatment{Do: Delay, Percent: 100, Delay: time.Minute})
+	q := l.treat(t, netqueue.Treatment{Do: netqueue.Delay, Percent: 100, Delay: time.Minute})
 	done := make(chan router.Pings)
 	go func() {
 		p, _ := l.Ping(t.Context(), router.Ping{From: "node-1", To: "node-2", Count: 10, Wait: 5 * time.Second})
@@ -85,18 +86,18 @@ func TestActions(t *testing.T) {
 	lost := func(p router.Pings) int { return n - p.Arrived }
 	tests := []struct {
 		name  string
-		treat Treatment
+		treat netqueue.Treatment
 		got   func(router.Pings) int // as many as were hit
 		slack int                    // fewer may be seen
 	}{
-		{"loss", Treatment{Do: Drop, Percent: 20, Seed: 1}, lost, 0},
-		{"burst", Treatment{Do: Drop, Percent: 20, Burst: 3, Seed: 1}, lost, 0},
-		{"corrupt", Treatment{Do: Corrupt, Percent: 20, Seed: 3}, lost, 0},
-		{"silent", Treatment{Do: Corrupt, Percent: 20, Silent: true, Seed: 4}, func(p router.Pings) int { return p.Corrupted }, 0},
+		{"loss", netqueue.Treatment{Do: netqueue.Drop, Percent: 20, Seed: 1}, lost, 0},
+		{"burst", netqueue.Treatment{Do: netqueue.Drop, Percent: 20, Burst: 3, Seed: 1}, lost, 0},
+		{"corrupt", netqueue.Treatment{Do: netqueue.Corrupt, Percent: 20, Seed: 3}, lost, 0},
+		{"silent", netqueue.Treatment{Do: netqueue.Corrupt, Percent: 20, Silent: true, Seed: 4}, func(p router.Pings) int { return p.Corrupted }, 0},
 		// Each copy that arrives is sent back too.
-		{"duplicate", Treatment{Do: Duplicate, Percent: 20, Seed: 2}, func(p router.Pings) int { return p.Duplicated / 2 }, 0},
-		{"reorder", Treatment{Do: Delay, Percent: 20, Delay: 5 * time.Millisecond, Seed: 5}, func(p router.Pings) int { return p.Reordered }, 20},
-		{"jitter", Treatment{Do: Delay, Percent: 100, Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Distribution: Uniform}, func(p router.Pings) int { return p.Reordered }, n * 3 / 4},
+		{"duplicate", netqueue.Treatment{Do: netqueue.Duplicate, Percent: 20, Seed: 2}, func(p router.Pings) int { return p.Duplicated / 2 }, 0},
+		{"reorder", netqueue.Treatment{Do: netqueue.Delay, Percent: 20, Delay: 5 * time.Millisecond, Seed: 5}, func(p router.Pings) int { return p.Reordered }, 20},
+		{"jitter", netqueue.Treatment{Do: netqueue.Delay, Percent: 100, Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Distribution: netqueue.Uniform}, func(p router.Pings) int { return p.Reordered }, n * 3 / 4},
 	}
 	for _, test := range tests {
 		q := l.treat(t, test.treat)
@@ -104,14 +105,14 @@ func TestActions(t *testing.T) {
 		c, err := q.Counts()
 		p.RTT, p.There, p.Back = nil, nil, nil
 		t.Logf("%s: %+v, %+v", test.name, c, p)
-		want := share(decisions(test.treat, n))
+		want := netqueue.Hits(test.treat, n)
 		if err != nil || c.Matched != n || c.Hit != uint64(want) || c.Overflown != 0 || c.Held != 0 {
 			t.Errorf("%s: %+v, %v; want %d of %d hit", test.name, c, err, want, n)
 		}
 		if got := test.got(p); got > want || got < want-test.slack {
 			t.Errorf("%s: seen on %d of %d; want %d, at most %d fewer", test.name, got, n, want, test.slack)
 		}
-		if test.treat.Do != Delay && p.Reordered > 0 {
+		if test.treat.Do != netqueue.Delay && p.Reordered > 0 {
 			t.Errorf("%s: %d were reordered too", test.name, p.Reordered)
 		}
 		if err := q.Close(); err != nil {

@@ -3,6 +3,8 @@ package netqueue
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -67,26 +69,22 @@ func (s *Set) Counts(queue uint16) (Counts, error) {
 	if q == nil {
 		return Counts{}, nil
 	}
-	return q.Counts()
+	c, err := q.Counts()
+	c.Treated = true
+	return c, err
 }
 
-// Treated reports whether a queue's packets are treated.
-func (s *Set) Treated(queue uint16) bool {
+// Numbers are the queues whose packets are treated.
+func (s *Set) Numbers() []uint16 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open[queue] != nil
+	return slices.Collect(maps.Keys(s.open))
 }
 
 // Close releases all queues.
 func (s *Set) Close() error {
-	s.mu.Lock()
-	var all []uint16
-	for n := range s.open {
-		all = append(all, n)
-	}
-	s.mu.Unlock()
 	var errs []error
-	for _, n := range all {
+	for _, n := range s.Numbers() {
 		errs = append(errs, s.Release(n))
 	}
 	return errors.Join(errs...)

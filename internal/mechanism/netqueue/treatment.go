@@ -126,6 +126,7 @@ func (t Treatment) inOrder() bool { return t.whole() && t.Jitter == 0 }
 // Counts are what a queue met. The packets of the system itself are counted
 // apart from probes, which are known by their port.
 type Counts struct {
+	Treated bool                  // the queue is open
 	Matched uint64                // the system's packets in the queue
 	Hit     uint64                // of those, delayed, dropped, corrupted or duplicated
 	Ends    map[netip.Addr]uint64 // of those, by the address at either end

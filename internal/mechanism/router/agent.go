@@ -6,37 +6,44 @@ import (
 	"io"
 	"net/netip"
 	"net/rpc"
-	"net/rpc/jsonrpc"
+	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 )
 
 // agentName is that of an agent's service.
 const agentName = "Agent"
 
-// A Part is what an agent shows: the rules about packets to its host.
+// A Part is the rules of an agent, about packets to its host, and the treatment of its queues.
 type Part struct {
-	Own   netip.Addr            `json:"own"`
-	Hosts map[string]netip.Addr `json:"hosts"` // of all nodes
-	Rules []PartRule            `json:"rules"`
-}
-
-// A PartRule is a [Rule] on its way to an agent, whole.
-type PartRule struct {
-	Rule
-	Fault string `json:"fault"`
-	Do    Action `json:"do"`
+	Own    netip.Addr
+	Hosts  map[string]netip.Addr // of all nodes
+	Rules  []Rule
+	Queues map[uint16]netqueue.Treatment
 }
 
 // A Burst asks an agent for probes to another one.
 type Burst struct {
-	Session uint64         `json:"session"` // that no other burst of the run has
-	To      netip.AddrPort `json:"to"`
-	Ping    Ping           `json:"ping"`
+	Session uint64 // that no other burst of the run has
+	To      netip.AddrPort
+	Ping    Ping
+}
+
+// A Sending is the probes of one burst as the agent that sent them saw them.
+type Sending struct {
+	Pings Pings
+	// Sent and Back are times by the sender's clock, by the probe's number; 0: it was not sent, or
+	// did not come back.
+	Sent, Back []time.Duration
 }
 
 // A Sighting is the probes of one burst as the agent at their end saw them.
 type Sighting struct {
-	Seen       []int `json:"seen"` // different ones by number, in the order of their arrival
-	Duplicated int   `json:"duplicated"`
+	From       netip.AddrPort
+	Seen       []int           // different ones by number, in the order of their arrival
+	At         []time.Duration // when, by the clock of this end
+	Duplicated int
+	Corrupted  int
 }
 
 // Serve is the agent of a [Remote] in the network namespace of one host. It answers on a pair of
@@ -56,7 +63,7 @@ func answer(agent any, on io.ReadWriteCloser) error {
 	if err := server.RegisterName(agentName, agent); err != nil {
 		return err
 	}
-	server.ServeCodec(jsonrpc.NewServerCodec(on))
+	server.ServeConn(on)
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/nftables"
+
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 )
 
 // An agent is one host of a [Remote], in the network namespace of this process. Its rules are about
@@ -18,6 +20,7 @@ import (
 type agent struct {
 	udp    *net.UDPConn
 	tcp    net.Listener
+	queues *netqueue.Set
 	broken error // why there is no table
 
 	mu       sync.Mutex
@@ -30,11 +33,12 @@ type agent struct {
 
 func openAgent(own netip.Addr) (*agent, error) {
 	at := netip.AddrPortFrom(own, ProbePort)
-	a := &agent{sessions: map[uint64]*session{}, seen: map[uint64]*Sighting{}}
+	a := &agent{queues: netqueue.NewSet(ProbePort), sessions: map[uint64]*session{}, seen: map[uint64]*Sighting{}}
 	var err error
 	if a.udp, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at)); err != nil {
 		return nil, fmt.Errorf("open the probe port: %w", err)
 	}
+	a.udp.SetReadBuffer(probeBuffer)
 	l := net.ListenConfig{Control: reuse}
 	if a.tcp, err = l.Listen(context.Background(), "tcp4", at.String()); err != nil {
 		a.udp.Close()
@@ -54,6 +58,7 @@ func (a *agent) close() {
 	if a.table != nil {
 		a.table.close()
 	}
+	a.queues.Close()
 }
 
 // Missing says what the kernel of the host lacks for an action.
@@ -68,7 +73,7 @@ func (a *agent) Missing(do Action, lacks *string) error {
 	return nil
 }
 
-// Show shows exactly these rules.
+// Show shows exactly these rules, and treats exactly these queues.
 func (a *agent) Show(p Part, _ *struct{}) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,12 +84,7 @@ func (a *agent) Show(p Part, _ *struct{}) error {
 	for _, at := range p.Hosts {
 		k.servers = append(k.servers, at)
 	}
-	var rules []Rule
-	for _, r := range p.Rules {
-		r.Rule.Fault, r.Rule.Do = r.Fault, r.Do
-		rules = append(rules, r.Rule)
-	}
-	all, err := resolve(rules, k)
+	all, err := resolve(p.Rules, k)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,30 @@ func (a *agent) Show(p Part, _ *struct{}) error {
 		}
 	}
 	a.servers = k.servers
-	return a.table.show(own)
+	for n, how := range p.Queues { // before there are rules that queue
+		if err := a.queues.Treat(n, how); err != nil {
+			return err
+		}
+	}
+	err = a.table.show(own)
+	for _, n := range a.queues.Numbers() {
+		if _, ok := p.Queues[n]; !ok {
+			err = errors.Join(err, a.queues.Release(n))
+		}
+	}
+	return err
+}
+
+// Counts are what a queue of this host met.
+func (a *agent) Counts(queue uint16, c *netqueue.Counts) (err error) {
+	*c, err = a.queues.Counts(queue)
+	return err
+}
+
+// ChecksumErrors counts what this host threw away because of wrong checksums.
+func (a *agent) ChecksumErrors(_ struct{}, n *uint64) (err error) {
+	*n, err = checksumErrors()
+	return err
 }
 
 // Hits are what the rules of a fault met at this host.
@@ -112,12 +135,12 @@ func (a *agent) Hits(fault string, h *Hits) (err error) {
 
 // Send sends the probes of a burst and waits for the answers. The agent at the other end knows how
 // many arrived.
-func (a *agent) Send(b Burst, pings *Pings) error {
+func (a *agent) Send(b Burst, sending *Sending) error {
 	s := b.session()
 	a.mu.Lock()
 	a.sessions[b.Session] = s
 	a.mu.Unlock()
-	*pings = s.over(context.Background(), a.udp, b)
+	*sending = s.over(context.Background(), a.udp, b)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.sessions, b.Session)
@@ -129,7 +152,8 @@ func (a *agent) Seen(session uint64, s *Sighting) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if seen := a.seen[session]; seen != nil {
-		*s = Sighting{slices.Clone(seen.Seen), seen.Duplicated}
+		*s = *seen
+		s.Seen, s.At = slices.Clone(seen.Seen), slices.Clone(seen.At)
 	}
 	return nil
 }
@@ -166,23 +190,41 @@ func (a *agent) got(b []byte, from netip.AddrPort) {
 	defer a.mu.Unlock()
 	d, whole := parse(b)
 	switch {
-	case !whole: // of no burst that is known
+	case !whole:
+		a.harmed(from)
 	case d.back:
 		if s := a.sessions[d.session]; s != nil {
 			s.returned(int(d.seq), now)
 		}
 	default:
-		a.note(d)
+		a.note(d, from, now)
 		turn(b)
 		a.udp.WriteToUDPAddrPort(b, from) // that it is not sent shows as its absence
 	}
 }
 
+// harmed notes a probe with other bytes than were sent. It may be of any burst with its sender: the
+// bytes do not tell.
+func (a *agent) harmed(from netip.AddrPort) {
+	for _, s := range a.sessions {
+		if s.to == from.Addr() {
+			s.harmed()
+			return
+		}
+	}
+	for _, id := range slices.Backward(a.recent) {
+		if s := a.seen[id]; s.From == from {
+			s.Corrupted++
+			return
+		}
+	}
+}
+
 // note notes a probe that arrived.
-func (a *agent) note(d datagram) {
+func (a *agent) note(d datagram, from netip.AddrPort, now time.Duration) {
 	s := a.seen[d.session]
 	if s == nil {
-		s = &Sighting{}
+		s = &Sighting{From: from}
 		a.seen[d.session] = s
 		if a.recent = append(a.recent, d.session); len(a.recent) > recentSessions {
 			delete(a.seen, a.recent[0])
@@ -192,6 +234,6 @@ func (a *agent) note(d datagram) {
 	if slices.Contains(s.Seen, int(d.seq)) {
 		s.Duplicated++
 	} else {
-		s.Seen = append(s.Seen, int(d.seq))
+		s.Seen, s.At = append(s.Seen, int(d.seq)), append(s.At, now)
 	}
 }

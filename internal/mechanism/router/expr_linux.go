@@ -27,6 +27,14 @@ func port(offset uint32, n uint16) []expr.Any {
 	}
 }
 
+// loopback matches what a host sends to itself.
+func loopback() []expr.Any {
+	return []expr.Any{
+		&expr.Meta{Key: expr.MetaKeyIIFNAME, Register: 1},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte("lo\x00")},
+	}
+}
+
 func count(counter string) expr.Any {
 	return &expr.Objref{Type: unix.NFT_OBJECT_COUNTER, Name: counter}
 }

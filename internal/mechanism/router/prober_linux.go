@@ -66,6 +66,9 @@ func (p *prober) at(h Host) (*post, error) {
 	return post, nil
 }
 
+// probeBuffer has room for the pings of others that wait, as far as the host allows.
+const probeBuffer = 1 << 20
+
 func openPost(h Host) (*post, error) {
 	ip, err := address(h)
 	if err != nil {
@@ -76,7 +79,7 @@ func openPost(h Host) (*post, error) {
 		if out.udp, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(out.addr)); err != nil {
 			return err
 		}
-		out.udp.SetReadBuffer(1 << 20) // as far as the host allows: pings of others wait there
+		out.udp.SetReadBuffer(probeBuffer)
 		l := net.ListenConfig{Control: reuse}
 		if out.tcp, err = l.Listen(context.Background(), "tcp4", out.addr.String()); err != nil {
 			out.udp.Close()

@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"net/rpc"
-	"net/rpc/jsonrpc"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 )
 
 // RemoteOptions say between whom a [Remote] is.
@@ -27,12 +29,12 @@ type RemoteOptions struct {
 	Witness string
 }
 
-// A Remote shows rules between nodes of other machines, and probes the links between them. Each
-// node has an agent in its network namespace, attached on demand. Its rules are gone with it, so the
-// next agent of a node shows them again.
+// A Remote shows rules between nodes of other machines, treats the packets that they queue, and
+// probes the links between them. Each node has an agent in its network namespace, attached on demand.
+// Its rules are gone with it, so the next agent of a node shows them again.
 //
-// Clients and the witness come from one address, so rules are about nodes alone. Packets cannot be
-// queued, and neither routes nor cables nor connections can be acted on.
+// Clients and the witness come from one address, so rules are about nodes alone. Neither routes nor
+// cables nor connections can be acted on.
 type Remote struct {
 	opt   RemoteOptions
 	bound time.Duration // see agentBound
@@ -40,7 +42,10 @@ type Remote struct {
 	mu     sync.Mutex
 	agents map[string]*attached
 	rules  []Rule
+	queues map[uint16]netqueue.Treatment
+	queue  uint16 // the last number
 	burst  uint64 // the last session
+	clocks map[ends]clocks
 	closed bool
 }
 
@@ -58,14 +63,17 @@ var ErrNoAnswer = errors.New("the agent does not answer")
 
 // NewRemote attaches nothing yet.
 func NewRemote(opt RemoteOptions) *Remote {
-	return &Remote{opt: opt, bound: agentBound, agents: map[string]*attached{}}
+	return &Remote{
+		opt: opt, bound: agentBound, agents: map[string]*attached{},
+		queues: map[uint16]netqueue.Treatment{}, clocks: map[ends]clocks{},
+	}
 }
 
 // Close ends the agents, and with them their rules.
 func (r *Remote) Close() (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed, r.rules = true, nil
+	r.closed, r.rules, r.queues = true, nil, nil
 	for _, a := range r.agents {
 		err = errors.Join(err, a.Close())
 	}
@@ -96,14 +104,14 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 	}
 	a := &attached{own: own}
 	left := make(chan struct{})
-	a.Client = rpc.NewClientWithCodec(&watched{jsonrpc.NewClientCodec(conn), left})
+	a.Client = rpc.NewClient(&watched{conn, sync.OnceFunc(func() { close(left) })})
 	r.agents[node] = a
 	go func() {
 		<-left
 		r.lost(node, a)
 	}()
-	if len(r.rules) > 0 {
-		if err := r.show(ctx, r.rules); err != nil {
+	if r.shows() {
+		if err := r.show(ctx, r.rules, r.queues); err != nil {
 			a.Close()
 			delete(r.agents, node)
 			return nil, err
@@ -112,19 +120,22 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 	return a, nil
 }
 
-// A watched is a codec that tells when its connection has ended.
+// A watched tells when it cannot be read any more.
 type watched struct {
-	rpc.ClientCodec
-	left chan struct{}
+	io.ReadWriteCloser
+	left func()
 }
 
-func (w *watched) ReadResponseHeader(r *rpc.Response) error {
-	err := w.ClientCodec.ReadResponseHeader(r)
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.ReadWriteCloser.Read(b)
 	if err != nil {
-		close(w.left) // the client reads no further
+		w.left()
 	}
-	return err
+	return n, err
 }
+
+// shows reports whether agents have something to show.
+func (r *Remote) shows() bool { return len(r.rules)+len(r.queues) > 0 }
 
 // ask calls a method of an agent, and ends the agent if it does not answer within the bound: a machine
 // may hang.
@@ -159,7 +170,7 @@ func (r *Remote) lost(node string, a *attached) {
 	if r.agents[node] == a {
 		delete(r.agents, node)
 	}
-	for !r.closed && len(r.rules) > 0 && r.agents[node] == nil {
+	for !r.closed && r.shows() && r.agents[node] == nil {
 		if _, err := r.agent(context.Background(), node); err != nil {
 			r.mu.Unlock()
 			time.Sleep(200 * time.Millisecond)
@@ -170,9 +181,6 @@ func (r *Remote) lost(node string, a *attached) {
 
 // Missing says what the kernel of a node lacks for an action, "" for nothing.
 func (r *Remote) Missing(do Action) string {
-	if do == Queue {
-		return "packets between nodes of other machines are not queued; use runtime process"
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, node := range r.opt.Nodes() {
@@ -202,22 +210,49 @@ func (r *Remote) Render(ctx context.Context, rules []Rule) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.show(ctx, rules); err != nil {
-		return errors.Join(err, r.show(context.WithoutCancel(ctx), r.rules))
+	return r.change(ctx, slices.Clone(rules), r.queues)
+}
+
+// Treat treats the packets of a queue at every node.
+func (r *Remote) Treat(queue uint16, how netqueue.Treatment) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.queues[queue] == how {
+		return nil
 	}
-	r.rules = slices.Clone(rules)
+	queues := maps.Clone(r.queues)
+	queues[queue] = how
+	return r.change(context.Background(), r.rules, queues)
+}
+
+// Release lets all packets of a queue pass, the held ones at once.
+func (r *Remote) Release(queue uint16) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.queues[queue]; !ok {
+		return nil
+	}
+	queues := maps.Clone(r.queues)
+	delete(queues, queue)
+	return r.change(context.Background(), r.rules, queues)
+}
+
+// change shows other rules and treats other queues, or leaves both as they were. The caller holds
+// the lock.
+func (r *Remote) change(ctx context.Context, rules []Rule, queues map[uint16]netqueue.Treatment) error {
+	if err := r.show(ctx, rules, queues); err != nil {
+		return errors.Join(err, r.show(context.WithoutCancel(ctx), r.rules, r.queues))
+	}
+	r.rules, r.queues = rules, queues
 	return nil
 }
 
-// show has every node show its part of rules. Without any, only nodes with an agent have some. The
-// caller holds the lock.
-func (r *Remote) show(ctx context.Context, rules []Rule) error {
-	p := Part{Hosts: map[string]netip.Addr{}}
-	for _, rule := range rules {
-		p.Rules = append(p.Rules, PartRule{rule, rule.Fault, rule.Do})
-	}
+// show has every node show its part of rules, and treat all queues. Without any, only nodes with an
+// agent have some. The caller holds the lock.
+func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqueue.Treatment) error {
+	p := Part{Hosts: map[string]netip.Addr{}, Rules: rules, Queues: queues}
 	for _, node := range r.opt.Nodes() {
-		if len(rules) == 0 && r.agents[node] == nil {
+		if len(rules)+len(queues) == 0 && r.agents[node] == nil {
 			continue
 		}
 		a, err := r.agent(ctx, node)
@@ -265,6 +300,26 @@ func (r *Remote) Hits(fault string) (all Hits, err error) {
 	return all, nil
 }
 
+// Counts are what a queue met at all nodes.
+func (r *Remote) Counts(queue uint16) (all netqueue.Counts, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all.Ends = map[netip.Addr]uint64{}
+	for node, a := range r.agents {
+		c, err := ask[netqueue.Counts](r, a, "Counts", queue)
+		if err != nil {
+			return all, fmt.Errorf("count packets of queue %d at %s: %w", queue, node, err)
+		}
+		all.Treated = all.Treated || c.Treated
+		all.Matched, all.Hit, all.Probes = all.Matched+c.Matched, all.Hit+c.Hit, all.Probes+c.Probes
+		all.Held, all.Overflown = all.Held+c.Held, all.Overflown+c.Overflown
+		for at, n := range c.Ends {
+			all.Ends[at] += n
+		}
+	}
+	return all, nil
+}
+
 func (c Count) plus(d Count) Count { return Count{c.Packets + d.Packets, c.Bytes + d.Bytes} }
 
 // Disturbed reports whether a rule of any other fault is about what one host sends to another.
@@ -291,7 +346,7 @@ func (r *Remote) Client() (string, error) {
 }
 
 // Ping sends probes from one node to another, or from the witness to a node, and waits for them,
-// for a bounded time. Clocks differ, so There is half of the round trip, or 0 if there was no answer.
+// for a bounded time.
 func (r *Remote) Ping(ctx context.Context, ping Ping) (Pings, error) {
 	pings, err := r.ping(ctx, ping)
 	if err != nil {
@@ -313,13 +368,14 @@ func (r *Remote) ping(ctx context.Context, ping Ping) (pings Pings, err error) {
 	if err != nil {
 		return pings, err
 	}
+	var sending Sending
 	if from == nil {
 		if b.To, err = r.opt.Reach(ping.To); err == nil {
-			pings, err = probeFromHere(ctx, b)
+			sending, err = probeFromHere(ctx, b)
 		}
 	} else {
 		b.To = netip.AddrPortFrom(to.own, ProbePort)
-		pings, err = ask[Pings](r, from, "Send", b)
+		sending, err = ask[Sending](r, from, "Send", b)
 	}
 	var seen Sighting
 	if err == nil {
@@ -328,15 +384,11 @@ func (r *Remote) ping(ctx context.Context, ping Ping) (pings Pings, err error) {
 	if err != nil {
 		return pings, err
 	}
-	pings.Arrived, pings.Duplicated = len(seen.Seen), pings.Duplicated+seen.Duplicated
-	for i := range seen.Seen {
-		half := time.Duration(0)
-		if i < len(pings.RTT) {
-			half = pings.RTT[i] / 2
-		}
-		pings.There = append(pings.There, half)
-	}
-	return pings, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.clocks[ends{from, to}].with(sending, seen)
+	r.clocks[ends{from, to}] = c
+	return c.joined(sending, seen), nil
 }
 
 // Dial connects from one node to a TCP port of another, 0 for its probe port.
@@ -361,11 +413,27 @@ func (r *Remote) Dial(ctx context.Context, from, to string, port int) (time.Dura
 	return took, nil
 }
 
-// Queue is unsupported.
-func (*Remote) Queue() (uint16, error) { return 0, ErrRemote }
+// Queue hands out a queue number.
+func (r *Remote) Queue() (uint16, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue++
+	return r.queue, nil
+}
 
-// ChecksumErrors is unsupported.
-func (*Remote) ChecksumErrors(string) (uint64, error) { return 0, ErrRemote }
+// ChecksumErrors counts what a node threw away because of wrong checksums.
+func (r *Remote) ChecksumErrors(host string) (n uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, err := r.agent(context.Background(), host)
+	if err == nil {
+		n, err = ask[uint64](r, a, "ChecksumErrors", struct{}{})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("wrong checksums at %s: %w", host, err)
+	}
+	return n, nil
+}
 
 // Unroute is unsupported.
 func (*Remote) Unroute(context.Context, string, []string) error { return ErrRemote }

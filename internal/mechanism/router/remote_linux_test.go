@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
@@ -113,6 +115,16 @@ func (r *testRemote) signal(t *testing.T, node string, sig os.Signal) *exec.Cmd 
 	return p.cmd
 }
 
+// until waits until something holds.
+func (r *testRemote) until(t *testing.T, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not come about")
+		}
+	}
+}
+
 // arrives is how many of five probes arrive, and how many come back.
 func (r *testRemote) arrives(t *testing.T, from, to string, arrived, received int) {
 	t.Helper()
@@ -158,15 +170,10 @@ func TestRemote(t *testing.T) {
 	}
 
 	r.signal(t, "node-2", syscall.SIGKILL).Wait() // as with its pod
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	r.until(t, func() bool {                      // the next agent shows the rule
 		p, err := r.Ping(t.Context(), Ping{From: "node-1", To: "node-2", Wait: 50 * time.Millisecond})
-		if err == nil && p.Arrived == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the next agent of node-2 does not show the rule: %+v, %v", p, err)
-		}
-	}
+		return err == nil && p.Arrived == 0
+	})
 	r.arrives(t, "node-2", "node-1", 0, 0)
 
 	show(Rule{Fault: "f2", Do: Reject, Links: []Link{{From: []string{"node-1"}, To: []string{"node-3"}}}})
@@ -187,6 +194,90 @@ func TestRemote(t *testing.T) {
 	r.arrives(t, "node-3", "node-1", 5, 5)
 }
 
+// Each end of a link treats the packets that arrive there, and probes see it. An agent that is killed
+// is followed by one that treats them too.
+func TestRemoteTreats(t *testing.T) {
+	if !hosttest.Inside(t) {
+		return
+	}
+	r := newRemote(t)
+	if missing := r.Missing(Queue); missing != "" {
+		hosttest.Skip(t, missing)
+	}
+	const probes = 200
+	ping := func(from, to string) Pings {
+		p, err := r.Ping(t.Context(), Ping{From: from, To: to, Count: probes, Interval: 200 * time.Microsecond, Wait: 200 * time.Millisecond, Linger: 20 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	fastest := func(p Pings) time.Duration {
+		if len(p.There) == 0 {
+			return 0
+		}
+		return slices.Min(p.There)
+	}
+	for _, test := range []struct {
+		how  netqueue.Treatment
+		both bool
+		sees func(there, back Pings) bool // from node-1 to node-2, and from node-2 to node-1
+	}{
+		{netqueue.Treatment{Do: netqueue.Delay, Percent: 100, Delay: 50 * time.Millisecond}, false, func(there, back Pings) bool {
+			return fastest(there) >= 45*time.Millisecond && fastest(there) < 70*time.Millisecond && fastest(back) < 20*time.Millisecond
+		}},
+		{netqueue.Treatment{Do: netqueue.Drop, Percent: 100}, true, func(there, back Pings) bool { return there.Arrived == 0 && back.Arrived == 0 }},
+		{netqueue.Treatment{Do: netqueue.Duplicate, Percent: 100}, false, func(there, back Pings) bool { return there.Duplicated >= probes && there.Arrived == probes }},
+		{netqueue.Treatment{Do: netqueue.Delay, Percent: 30, Delay: 5 * time.Millisecond, Seed: 1}, false, func(there, back Pings) bool { return there.Reordered > 20 && back.Reordered == 0 }},
+		{netqueue.Treatment{Do: netqueue.Corrupt, Percent: 50, Silent: true, Seed: 1}, false, func(there, back Pings) bool { return there.Corrupted > 60 && there.Received < 140 }},
+		{netqueue.Treatment{Do: netqueue.Corrupt, Percent: 50, Seed: 1}, false, func(there, back Pings) bool {
+			wrong, err := r.ChecksumErrors("node-2")
+			return err == nil && wrong > 60 && there.Arrived < 140
+		}},
+	} {
+		ping("node-1", "node-2") // so that the clocks are known
+		ping("node-2", "node-1")
+		n, err := r.Queue()
+		if err == nil {
+			err = r.Treat(n, test.how)
+		}
+		links := []Link{{From: []string{"node-1"}, To: []string{"node-2"}}}
+		if test.both {
+			links = both("node-1", "node-2")
+		}
+		if err == nil {
+			err = r.Render(t.Context(), []Rule{{Fault: "f1", Do: Queue, Queue: n, Links: links}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, back := ping("node-1", "node-2"), ping("node-2", "node-1")
+		c, err := r.Counts(n)
+		if !test.sees(there, back) || err != nil || !c.Treated || c.Probes < probes || c.Matched > 0 || c.Overflown > 0 {
+			there.RTT, back.RTT = nil, nil
+			t.Errorf("%+v: %+v there, %+v back; %+v, %v", test.how, there, back, c, err)
+		}
+		if other := ping("node-1", "node-3"); other.Received != probes || other.Duplicated+other.Reordered > 0 {
+			t.Errorf("%+v: another link: %+v", test.how, other)
+		}
+		if test.both {
+			r.signal(t, "node-2", syscall.SIGKILL).Wait()
+			r.until(t, func() bool {
+				p, err := r.Ping(t.Context(), Ping{From: "node-1", To: "node-2", Wait: 50 * time.Millisecond})
+				c, counted := r.Counts(n)
+				return err == nil && counted == nil && p.Arrived == 0 && c.Probes >= 5
+			})
+		}
+		if err := errors.Join(r.Render(t.Context(), nil), r.Release(n)); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := r.Counts(n); err != nil || c.Treated {
+			t.Errorf("%+v is not over: %+v, %v", test.how, c, err)
+		}
+		r.arrives(t, "node-1", "node-2", 5, 5)
+	}
+}
+
 // An agent that hangs delays what it is asked, and nothing more: the others have shown their part.
 func TestRemoteHangs(t *testing.T) {
 	if !hosttest.Inside(t) {
@@ -203,13 +294,7 @@ func TestRemoteHangs(t *testing.T) {
 	}
 	hung.Process.Kill()
 	hung.Wait()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if err := r.Render(t.Context(), nil); err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+	r.until(t, func() bool { return r.Render(t.Context(), nil) == nil })
 	r.arrives(t, "node-1", "node-2", 5, 5)
 	r.arrives(t, "node-2", "node-1", 5, 5)
 }
@@ -245,20 +330,12 @@ func TestRemoteHits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		h, err := r.Hits("f1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		one, err := r.Address("node-1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Hit.Packets == 1 && h.Servers[one].Packets == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("hits %+v; want the one packet, at both nodes", h)
-		}
+	one, err := r.Address("node-1")
+	if err != nil {
+		t.Fatal(err)
 	}
+	r.until(t, func() bool { // the one packet is counted, at both nodes
+		h, err := r.Hits("f1")
+		return err == nil && h.Hit.Packets == 1 && h.Servers[one].Packets == 1
+	})
 }

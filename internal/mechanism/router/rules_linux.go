@@ -127,10 +127,14 @@ func (p *ruleWriter) toQueue(n uint16) expr.Any {
 
 func (p *ruleWriter) chainAtHook(name string, priority nftables.ChainPriority) *nftables.Chain {
 	accept := nftables.ChainPolicyAccept
-	return p.made(&nftables.Chain{
+	c := p.made(&nftables.Chain{
 		Table: p.nft, Name: name, Type: nftables.ChainTypeFilter,
 		Hooknum: p.table.hook, Priority: &priority, Policy: &accept,
 	})
+	if *p.table.hook == *nftables.ChainHookInput { // copies of packets come from the host itself
+		p.add(c, append(loopback(), verdict(expr.VerdictAccept))...)
+	}
+	return c
 }
 
 func (p *ruleWriter) chain(name string) *nftables.Chain {

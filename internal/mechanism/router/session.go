@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -119,18 +120,20 @@ func (b Burst) session() *session {
 }
 
 // over sends a burst over a socket and waits for the answers.
-func (s *session) over(ctx context.Context, conn *net.UDPConn, b Burst) Pings {
+func (s *session) over(ctx context.Context, conn *net.UDPConn, b Burst) Sending {
 	ping := b.Ping.filled()
 	s.send(ctx, conn, b.To, ping)
 	s.await(ctx, ping)
-	return s.result()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Sending{s.pings, slices.Clone(s.sent), slices.Clone(s.back)}
 }
 
 // probeFromHere sends a burst from a socket of its own.
-func probeFromHere(ctx context.Context, b Burst) (Pings, error) {
+func probeFromHere(ctx context.Context, b Burst) (Sending, error) {
 	conn, err := net.ListenUDP("udp4", nil)
 	if err != nil {
-		return Pings{}, err
+		return Sending{}, err
 	}
 	defer conn.Close()
 	s := b.session()
@@ -140,7 +143,11 @@ func probeFromHere(ctx context.Context, b Burst) (Pings, error) {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			if d, whole := parse(buf[:n]); err == nil && whole && d.back && d.session == b.Session {
+			switch d, whole := parse(buf[:n]); {
+			case err != nil:
+			case !whole:
+				s.harmed()
+			case d.back && d.session == b.Session:
 				s.returned(int(d.seq), sinceStart())
 			}
 		}

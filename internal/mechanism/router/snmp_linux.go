@@ -19,16 +19,20 @@ func (r *Router) ChecksumErrors(host string) (n uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = netns.In(h.NetNS(), func() error {
-		tcp, err1 := snmp("Tcp:", "InCsumErrors")
-		udp, err2 := snmp("Udp:", "InCsumErrors")
-		n = tcp + udp
-		return errors.Join(err1, err2)
+	err = netns.In(h.NetNS(), func() (err error) {
+		n, err = checksumErrors()
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("wrong checksums at %s: %w", host, err)
 	}
 	return n, nil
+}
+
+func checksumErrors() (uint64, error) {
+	tcp, err1 := snmp("Tcp:", "InCsumErrors")
+	udp, err2 := snmp("Udp:", "InCsumErrors")
+	return tcp + udp, errors.Join(err1, err2)
 }
 
 // snmp reads a counter of the calling thread's namespace from the line of names
