@@ -110,12 +110,14 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 		<-left
 		r.lost(node, a)
 	}()
-	if r.shows() {
-		if err := r.show(ctx, r.rules, r.queues); err != nil {
-			a.Close()
-			delete(r.agents, node)
-			return nil, err
-		}
+	_, err = ask[Sighting](r, a, "Seen", uint64(0)) // it answers once its ports are open
+	if err == nil && r.shows() {
+		err = r.show(ctx, r.rules, r.queues)
+	}
+	if err != nil {
+		a.Close()
+		delete(r.agents, node)
+		return nil, fmt.Errorf("attach to the network of %s: %w", node, err)
 	}
 	return a, nil
 }
