@@ -20,6 +20,8 @@ type faithless struct {
 	mu   sync.Mutex
 	sent map[string]packets.Packet // the last message of QoS 1 or 2 to each client
 	old  map[uint16]bool           // packet ids of messages that expire
+	high map[string]bool           // clients and filters with a subscription of QoS 1 or 2
+	full map[string]bool           // clients with no room for more
 }
 
 // The lies.
@@ -30,12 +32,13 @@ const (
 	forgetsHalf     = "forgets what was taken half"
 	dropsExpired    = "drops the exchange of an expired message"
 	endsSessions    = "ends sessions of connected clients"
+	keepsCounting   = "counts what nothing will acknowledge"
 )
 
 func (h *faithless) ID() string { return "faithless" }
 
 func (h *faithless) Provides(b byte) bool {
-	return slices.Contains([]byte{mochi.OnPacketRead, mochi.OnPacketSent, mochi.OnConnect, mochi.OnDisconnect, mochi.OnSessionEstablished}, b)
+	return slices.Contains([]byte{mochi.OnPacketRead, mochi.OnPacketSent, mochi.OnConnect, mochi.OnDisconnect, mochi.OnSessionEstablished, mochi.OnSubscribed, mochi.OnPacketEncode}, b)
 }
 
 func (h *faithless) OnPacketRead(cl *mochi.Client, pk packets.Packet) (packets.Packet, error) {
@@ -98,6 +101,29 @@ func (h *faithless) OnConnect(cl *mochi.Client, _ packets.Packet) error {
 	return nil
 }
 
+func (h *faithless) OnSubscribed(cl *mochi.Client, pk packets.Packet, _ []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lie != keepsCounting {
+		return
+	}
+	for _, f := range pk.Filters {
+		was := h.high[cl.ID+f.Filter]
+		h.high[cl.ID+f.Filter] = f.Qos > 0
+		h.full[cl.ID] = h.full[cl.ID] || was && f.Qos == 0
+	}
+}
+
+// OnPacketEncode withholds messages: what it cannot leave out becomes a packet that says nothing.
+func (h *faithless) OnPacketEncode(cl *mochi.Client, pk packets.Packet) packets.Packet {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.full[cl.ID] && pk.FixedHeader.Type == packets.Publish && pk.FixedHeader.Qos > 0 {
+		pk.FixedHeader = packets.FixedHeader{Type: packets.Pingresp}
+	}
+	return pk
+}
+
 func (h *faithless) OnSessionEstablished(cl *mochi.Client, pk packets.Packet) {
 	if h.lie == endsSessions && pk.Properties.SessionExpiryInterval == 1 {
 		time.AfterFunc(time.Second, func() { cl.Stop(packets.ErrKeepAliveTimeout) })
@@ -116,6 +142,7 @@ func TestFaithless(t *testing.T) {
 		forgetsHalf:     {"share/completes"},
 		dropsExpired:    {"expiry/qos2-completes"},
 		endsSessions:    {"session/lasts-while-connected"},
+		keepsCounting:   {"subscribe/lowered-in-flight"},
 	}
 	for lie, violated := range lies {
 		t.Run(lie, func(t *testing.T) {
@@ -126,7 +153,7 @@ func TestFaithless(t *testing.T) {
 					statements = append(statements, names...)
 				}
 			}
-			hook := &faithless{lie: lie, sent: map[string]packets.Packet{}, old: map[uint16]bool{}}
+			hook := &faithless{lie: lie, sent: map[string]packets.Packet{}, old: map[uint16]bool{}, high: map[string]bool{}, full: map[string]bool{}}
 			var known []Known // or a violation is looked at again
 			for _, name := range violated {
 				known = append(known, Known{Name: name})

@@ -19,6 +19,7 @@ func subscribing() []entry {
 		{"subscribe/many-filters", "MQTT-3.8.4-4", "MQTT-3.8.4-5", must, "many filters in one SUBSCRIBE are as many subscriptions, with one SUBACK", manyFilters},
 		{"subscribe/replaced", "MQTT-3.8.4-3", "MQTT-3.8.4-3", must, "the same filter again takes the place of the subscription", replaced},
 		{"subscribe/replaced-retained", "MQTT-3.8.4-3", "MQTT-3.8.4-4", must, "the same filter again sends the retained messages again", replacedRetained},
+		{"subscribe/lowered-in-flight", "MQTT-3.8.4-3", "MQTT-3.8.4-4", must, "a subscription that is lowered to QoS 0 while messages are in flight, and raised again, gets new messages", loweredInFlight},
 		{"subscribe/lower-qos", "MQTT-3.8.4-6", "MQTT-3.8.4-8", must, "a message comes with the lower of its own QoS and the one granted", lowerQoS},
 		{"subscribe/overlapping", "MQTT-3.3.5-1", "MQTT-3.3.4-2", must, "overlapping subscriptions get a message with the highest of their QoS", overlapping},
 		{"subscribe/topic-matches", "MQTT-3.3.2-3", "MQTT-3.3.2-3", must, "the topic of what comes matches the filter, and is the one published to", topicMatches},
@@ -148,6 +149,31 @@ func replacedRetained(x *exam) {
 	sub, _ := x.subscribed(x.topic("t"), 1, "kept")
 	sub.subscribe(x.topic("t"), 1)
 	sub.message("kept")
+}
+
+// loweredInFlight fills the window of a session, and lowers its subscription on the next connection
+// before the client acknowledges anything. Messages of before may come again.
+func loweredInFlight(x *exam) {
+	const takes = 10
+	sent, window := 3*takes, receives(takes)
+	if x.version != V5 {
+		sent, window = 1100, func(*packets.Packet) {} // the server sets the window: often 20, 32 or 1,024 messages
+	}
+	sub, pub := x.sub(lasting, window), x.pub()
+	sub.subscribe(x.topic("t"), 1)
+	sub.manual = true
+	for i := range sent {
+		pub.publish(x.topic("t"), fmt.Sprint("m", i), 1)
+	}
+	sub.soFar()
+	sub.drop()
+	again, _ := x.connect("again", x.to, named(sub.id), lasting, window)
+	again.subscribe(x.topic("t"), 0)
+	again.subscribe(x.topic("t"), 1)
+	for len(again.rest(pub)) > 0 { // until a bounded queue has room
+	}
+	pub.publish(x.topic("t"), "after", 1)
+	again.message("after")
 }
 
 // subscribed is a new subscriber and the retained message that it is sent. Where the
