@@ -29,6 +29,13 @@ type Burst struct {
 	Ping    Ping
 }
 
+// An Asked is what an agent is asked about connections: those of its host, by its name, with some
+// addresses.
+type Asked struct {
+	Host string
+	With []netip.Addr
+}
+
 // A Sending is the probes of one burst as the agent that sent them saw them.
 type Sending struct {
 	Pings Pings

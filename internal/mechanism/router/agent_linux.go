@@ -133,6 +133,19 @@ func (a *agent) Hits(fault string, h *Hits) (err error) {
 	return err
 }
 
+// Sockets are the ends of established TCP connections at this host.
+func (a *agent) Sockets(asked Asked, all *[]Socket) error {
+	list, err := established(asked.Host)
+	*all = slices.DeleteFunc(list, func(s Socket) bool { return !slices.Contains(asked.With, s.Remote.Addr()) })
+	return err
+}
+
+// Reset ends connections of this host.
+func (a *agent) Reset(sockets []Socket, ended *[]Socket) (err error) {
+	*ended, err = destroyed(sockets)
+	return err
+}
+
 // Send sends the probes of a burst and waits for the answers. The agent at the other end knows how
 // many arrived.
 func (a *agent) Send(b Burst, sending *Sending) error {

@@ -23,7 +23,8 @@ type RemoteOptions struct {
 	// Attach starts [Serve] in the network namespace of a node. It returns the agent's streams
 	// and the node's address for other nodes. Closing the streams ends reads and writes.
 	Attach func(ctx context.Context, node string) (io.ReadWriteCloser, netip.Addr, error)
-	// Reach returns the probe port of a node for this machine.
+	// Reach returns the probe port of a node for this machine, at the address by which peers know
+	// the node.
 	Reach func(node string) (netip.AddrPort, error)
 	// Witness is the host of the probes from this machine. No rule is about it.
 	Witness string
@@ -34,7 +35,7 @@ type RemoteOptions struct {
 // Its rules are gone with it, so the next agent of a node shows them again.
 //
 // Clients and the witness come from one address, so rules are about nodes alone. Neither routes nor
-// cables nor connections can be acted on.
+// cables can be acted on.
 type Remote struct {
 	opt   RemoteOptions
 	bound time.Duration // see agentBound
@@ -449,8 +450,63 @@ func (*Remote) NoRoute(string) (uint64, error) { return 0, ErrRemote }
 // Ends is unsupported.
 func (*Remote) Ends([]Link) ([]End, error) { return nil, ErrRemote }
 
-// Sockets is unsupported.
-func (*Remote) Sockets([]Link) ([]Socket, error) { return nil, ErrRemote }
+// Sockets are the ends of established TCP connections at the From of any link whose other end is at
+// its To. A peer is known by its own address, or by the one that leads to it.
+func (r *Remote) Sockets(links []Link) (all []Socket, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, node := range r.opt.Nodes() {
+		asked := Asked{Host: node}
+		for _, l := range links {
+			if !slices.Contains(l.From, node) {
+				continue
+			}
+			for _, peer := range l.To {
+				p, err := r.agent(context.Background(), peer)
+				if err != nil {
+					return nil, err
+				}
+				leads, err := r.opt.Reach(peer)
+				if err != nil {
+					return nil, err
+				}
+				asked.With = append(asked.With, p.own, leads.Addr())
+			}
+		}
+		if len(asked.With) == 0 {
+			continue
+		}
+		a, err := r.agent(context.Background(), node)
+		if err != nil {
+			return nil, err
+		}
+		ends, err := ask[[]Socket](r, a, "Sockets", asked)
+		if err != nil {
+			return nil, fmt.Errorf("list the connections of %s: %w", node, err)
+		}
+		all = append(all, ends...)
+	}
+	return all, nil
+}
 
-// Reset is unsupported.
-func (*Remote) Reset([]Socket) ([]Socket, error) { return nil, ErrRemote }
+// Reset ends connections at these ends of them, and returns one end of each that it ended.
+func (r *Remote) Reset(sockets []Socket) (done []Socket, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, node := range r.opt.Nodes() {
+		own := slices.DeleteFunc(slices.Clone(sockets), func(s Socket) bool { return s.Host != node })
+		if len(own) == 0 {
+			continue
+		}
+		a, err := r.agent(context.Background(), node)
+		if err != nil {
+			return done, err
+		}
+		ended, err := ask[[]Socket](r, a, "Reset", own)
+		done = joined(done, ended)
+		if err != nil {
+			return done, fmt.Errorf("reset connections of %s: %w", node, err)
+		}
+	}
+	return done, nil
+}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
@@ -299,6 +298,57 @@ func TestRemoteHangs(t *testing.T) {
 	r.arrives(t, "node-2", "node-1", 5, 5)
 }
 
+// Connections between two nodes are ended, and those of other links stay.
+func TestRemoteResets(t *testing.T) {
+	if !hosttest.Inside(t) {
+		return
+	}
+	r := newRemote(t)
+	connected := func(from, to string) (near, far net.Conn) {
+		at, err := r.star.Address(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l net.Listener
+		err = r.star.in(to, func() (err error) {
+			l, err = net.Listen("tcp4", netip.AddrPortFrom(at, 0).String())
+			return err
+		})
+		if err == nil {
+			err = r.star.in(from, func() (err error) {
+				near, err = net.Dial("tcp4", l.Addr().String())
+				return err
+			})
+		}
+		if err == nil {
+			far, err = l.Accept()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close(); near.Close(); far.Close() })
+		return near, far
+	}
+	near, far := connected("node-1", "node-2")
+	other, _ := connected("node-1", "node-3")
+	ends, err := r.Sockets(both("node-1", "node-2"))
+	if err != nil || len(ends) != 2 || ends[0].Host != "node-1" || ends[1].Host != "node-2" || !ends[0].Same(ends[1]) {
+		t.Fatalf("%+v, %v; want both ends of one connection", ends, err)
+	}
+	if done, err := r.Reset(ends); err != nil || len(done) != 1 || !done[0].Same(ends[0]) {
+		t.Errorf("%+v, %v; want one connection", done, err)
+	}
+	for _, conn := range []net.Conn{near, far} {
+		conn.SetReadDeadline(time.Now().Add(hosttest.Bound))
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.ECONNABORTED) {
+			t.Errorf("%s: %v; want the end by a reset", conn.LocalAddr(), err)
+		}
+	}
+	if left, err := r.Sockets([]Link{{From: []string{"node-1"}, To: []string{"node-2", "node-3"}}}); err != nil || len(left) != 1 || left[0].Local.String() != other.LocalAddr().String() {
+		t.Errorf("%+v, %v; want the other connection", left, err)
+	}
+}
+
 // The packets of the system that a rule hits are counted by the nodes at their ends.
 func TestRemoteHits(t *testing.T) {
 	if !hosttest.Inside(t) {
@@ -308,11 +358,7 @@ func TestRemoteHits(t *testing.T) {
 	if err := r.Render(t.Context(), []Rule{{Fault: "f1", Do: Drop, Links: both("node-1", "node-2")}}); err != nil {
 		t.Fatal(err)
 	}
-	from, err := r.star.Router.host("node-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = netns.In(from.NetNS(), func() error {
+	err := r.star.in("node-1", func() error {
 		for _, to := range []string{"node-2", "node-3"} {
 			at, err := r.star.Address(to)
 			if err != nil {

@@ -1,12 +1,25 @@
 package router
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // A Socket is one end of an established TCP connection.
 type Socket struct {
 	Host          string // whose it is
 	Local, Remote netip.AddrPort
-	cookie        [2]uint32 // the kernel's, which no other socket has
+	Cookie        [2]uint32 // the kernel's, which no other socket has
+}
+
+// joined are sockets of both lists, one end of each connection.
+func joined(all, more []Socket) []Socket {
+	for _, s := range more {
+		if !slices.ContainsFunc(all, s.Same) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // Same reports whether both are the same connection, seen from either end.

@@ -40,7 +40,11 @@ func (r *Router) Sockets(links []Link) ([]Socket, error) {
 		if len(to) == 0 {
 			continue
 		}
-		all, err := established(h)
+		var all []Socket
+		err := netns.In(h.NetNS(), func() (err error) {
+			all, err = established(h.Name())
+			return err
+		})
 		if err != nil {
 			return nil, fmt.Errorf("list the connections of %s: %w", h.Name(), err)
 		}
@@ -73,23 +77,20 @@ func (k known) isHost(a netip.Addr) bool {
 	return false
 }
 
-// established are a host's connections.
-func established(h Host) (out []Socket, err error) {
-	err = netns.In(h.NetNS(), func() error {
-		for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} { // listeners of both see IPv4 too
-			socks, err := netlink.SocketDiagTCP(family)
-			if err != nil {
-				return err
-			}
-			for _, s := range socks {
-				if e, ok := end4(h.Name(), s); ok {
-					out = append(out, e)
-				}
+// established are the connections of a host, in the namespace of the calling thread.
+func established(host string) (out []Socket, err error) {
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} { // listeners of both see IPv4 too
+		socks, err := netlink.SocketDiagTCP(family)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range socks {
+			if e, ok := end4(host, s); ok {
+				out = append(out, e)
 			}
 		}
-		return nil
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 func end4(host string, s *netlink.Socket) (Socket, bool) {
@@ -99,7 +100,7 @@ func end4(host string, s *netlink.Socket) (Socket, bool) {
 		Host:   host,
 		Local:  netip.AddrPortFrom(local.Unmap(), s.ID.SourcePort),
 		Remote: netip.AddrPortFrom(remote.Unmap(), s.ID.DestinationPort),
-		cookie: s.ID.Cookie,
+		Cookie: s.ID.Cookie,
 	}
 	probe := e.Local.Port() == ProbePort || e.Remote.Port() == ProbePort
 	return e, ok1 && ok2 && s.State == tcpEstablished && !probe && e.Remote.Addr().Is4()
@@ -117,22 +118,26 @@ func (r *Router) Reset(sockets []Socket) ([]Socket, error) {
 			continue
 		}
 		errs = append(errs, netns.In(h.NetNS(), func() error {
-			for _, s := range mine {
-				err := destroy(s)
-				if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESTALE) {
-					continue
-				}
-				if err != nil {
-					return fmt.Errorf("reset %s to %s of %s: %w", s.Local, s.Remote, s.Host, err)
-				}
-				if !slices.ContainsFunc(done, s.Same) {
-					done = append(done, s)
-				}
-			}
-			return nil
+			ended, err := destroyed(mine)
+			done = joined(done, ended)
+			return err
 		}))
 	}
 	return done, errors.Join(errs...)
+}
+
+// destroyed are the sockets of the calling thread's namespace that it ended.
+func destroyed(sockets []Socket) (done []Socket, err error) {
+	for _, s := range sockets {
+		switch err := destroy(s); {
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESTALE):
+		case err != nil:
+			return done, fmt.Errorf("reset %s to %s of %s: %w", s.Local, s.Remote, s.Host, err)
+		default:
+			done = joined(done, []Socket{s})
+		}
+	}
+	return done, nil
 }
 
 // destroy asks the kernel to end the socket that has this cookie. Without it
@@ -158,7 +163,7 @@ func (r diagRequest) Serialize() []byte {
 	binary.BigEndian.PutUint16(id[2:], r.Remote.Port())
 	copy(id[4:], r.Local.Addr().AsSlice())
 	copy(id[20:], r.Remote.Addr().AsSlice())
-	binary.NativeEndian.PutUint32(id[40:], r.cookie[0])
-	binary.NativeEndian.PutUint32(id[44:], r.cookie[1])
+	binary.NativeEndian.PutUint32(id[40:], r.Cookie[0])
+	binary.NativeEndian.PutUint32(id[44:], r.Cookie[1])
 	return b
 }

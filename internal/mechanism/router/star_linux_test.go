@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netns"
 )
 
 // A testStar is nodes, the witness, and a router between them.
@@ -29,6 +30,15 @@ func (s *testStar) down(t testing.TB) {
 	if err := s.net.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// in runs a function in the network namespace of a host.
+func (s *testStar) in(host string, f func() error) error {
+	h, err := s.Router.host(host)
+	if err != nil {
+		return err
+	}
+	return netns.In(h.NetNS(), f)
 }
 
 func newStarNow(t testing.TB, nodes int) *testStar {
