@@ -79,12 +79,12 @@ func checked(start keeper.Start) (*spec, error) {
 	return s, s.fits()
 }
 
-// fits is an error if the scenario needs another number of nodes.
+// fits is an error if the scenario needs another number of nodes, or nodes of another kind.
 func (s *spec) fits() error {
-	if s.scenario == nil || s.start.Cluster.Nodes == 0 {
+	if s.scenario == nil {
 		return nil
 	}
-	return s.scenario.Fits(s.start.Cluster.Nodes)
+	return s.scenario.Fits(s.start.Cluster)
 }
 
 // fromScenario takes from the scenario what the caller left out.

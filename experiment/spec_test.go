@@ -114,6 +114,26 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// A scenario with a fault that nodes made of an image cannot have is refused before anything starts.
+func TestFaultsOnImages(t *testing.T) {
+	for _, test := range []struct{ scenario, runtime, want string }{
+		{"mqtt/leader-isolated", cluster.RuntimePods, ""},
+		{"mqtt/network-delay", cluster.RuntimePods, "delay of all: a rule in a pod cannot tell clients from the witness; set with to nodes"},
+		{rewritten(t, "mqtt/network-delay", "with: clients", "with: nodes"), cluster.RuntimePods, ""},
+		{rewritten(t, "mqtt/network-delay", ", with: clients", ""), cluster.RuntimePods, "delay of all: a rule in a pod"},
+		{rewritten(t, "mqtt/leader-isolated", "target: leader", "target: node-1~clients"), cluster.RuntimePods, "partition of node-1~clients: a rule in a pod"},
+		{rewritten(t, "mqtt/leader-isolated", "fault: partition", "fault: unreachable"), cluster.RuntimePods, "unreachable of leader: the network between pods is not ours"},
+		{"mqtt/network-delay", cluster.RuntimeDocker, ""},
+		{"mqtt/broker-starved", cluster.RuntimeDocker, "schedule step 1: cpu of leader: nothing is mounted, loaded or limited"},
+		{"mqtt/broker-starved", "", ""},
+	} {
+		_, err := checked(keeper.Start{Scenario: test.scenario, Cluster: cluster.Config{Runtime: test.runtime}})
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s on %q: %v; want %q", test.scenario, test.runtime, err, test.want)
+		}
+	}
+}
+
 // rewritten is the path of a file with a scenario of the library in which something is
 // replaced.
 func rewritten(t *testing.T, name, old, with string) string {

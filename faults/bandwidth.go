@@ -200,7 +200,7 @@ func (b Bandwidth) over(net Net, in *Injection, p pair) Check {
 
 func bandwidth() Kind {
 	return Kind{
-		Type: "bandwidth",
+		Type: "bandwidth", Cabled: true,
 		Draw: Draw{All: true, Params: func(d Dice, s Setting, p map[string]any) {
 			p["rate_kbit"] = 100 * whole(d, 2, 6)
 			drawLinks(d, s, p)

@@ -77,6 +77,8 @@ type Kind struct {
 	Again bool
 	// ByPID says that it finds the process of a node by its number. A container has none.
 	ByPID bool
+	// Cabled says that it needs the cables or the routes between nodes.
+	Cabled bool
 	// Ours says that it needs the data of a node, or starts it otherwise than it was.
 	Ours bool
 	// New makes one from parameters that were checked and filled in.

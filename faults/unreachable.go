@@ -172,6 +172,7 @@ func (l routeLayer) Render(ctx context.Context, active []Entry) error {
 func unreachableKind() Kind {
 	return Kind{
 		Type:      "unreachable",
+		Cabled:    true,
 		Draw:      Draw{Takes: true, Params: func(d Dice, s Setting, p map[string]any) { p["with"] = linksOf(d, s) }},
 		Summary:   "the target's own routes to the others are gone: its packets fail at once, packets to it arrive",
 		Params:    []Param{withParam("nodes")},

@@ -257,14 +257,21 @@ func (step *Step) checkTarget() error {
 	return nil
 }
 
-// Fits refuses a schedule that names a node which a cluster of so many does not
-// have.
-func (s *Scenario) Fits(nodes int) error {
+// Fits refuses a schedule with a node that a cluster of known size does not have, or with a fault that
+// is not for nodes made of an image.
+func (s *Scenario) Fits(c cluster.Config) error {
 	for i, step := range s.Schedule {
 		for _, name := range nodeName.FindAllStringSubmatch(step.Target, -1) {
-			if n, err := strconv.Atoi(name[1]); err != nil || n > nodes {
-				return fmt.Errorf("scenario %s: schedule step %d: target %q: the cluster has %d nodes, node-1 and on", s.Name, i+1, step.Target, nodes)
+			if n, err := strconv.Atoi(name[1]); c.Nodes > 0 && (err != nil || n > c.Nodes) {
+				return fmt.Errorf("scenario %s: schedule step %d: target %q: the cluster has %d nodes, node-1 and on", s.Name, i+1, step.Target, c.Nodes)
 			}
+		}
+		k, ok := step.kind()
+		if !ok || !c.Imaged() {
+			continue
+		}
+		if why := k.Imaged(step.Target, step.Params, c.Beyond()); why != "" {
+			return fmt.Errorf("scenario %s: schedule step %d: %s of %s: %s", s.Name, i+1, step.Fault, step.Target, why)
 		}
 	}
 	return nil

@@ -79,10 +79,10 @@ func TestBudgetsCanBeReached(t *testing.T) {
 func TestFits(t *testing.T) {
 	for target, most := range map[string]int{"node-3": 3, "leader": 1, "node-1~node-2": 2, "node-2>clients": 2} {
 		s := &Scenario{Name: "x", Schedule: []Step{{Target: target}}}
-		if err := s.Fits(most); err != nil {
+		if err := s.Fits(cluster.Config{Nodes: most}); err != nil {
 			t.Errorf("%s of %d: %v", target, most, err)
 		}
-		if err := s.Fits(most - 1); (err == nil) != (target == "leader") {
+		if err := s.Fits(cluster.Config{Nodes: most - 1}); (err == nil) != (target == "leader") {
 			t.Errorf("%s of %d: %v", target, most-1, err)
 		}
 	}

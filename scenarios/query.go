@@ -87,7 +87,7 @@ func (s *Scenario) judgedBy(claim, protocol, flavor string) bool {
 // Brokers that somebody else runs have the faults on clients alone, and those on packets.
 func (s *Scenario) servedBy(flavor, protocol string) bool {
 	on := s.On(cluster.Config{Flavor: flavor})
-	if s.Withheld(cluster.Config{Flavor: flavor}) || cluster.FlavorNamed(flavor).OwnSize && on.Fits(1) != nil {
+	if s.Withheld(cluster.Config{Flavor: flavor}) || cluster.FlavorNamed(flavor).OwnSize && on.Fits(cluster.Config{Nodes: 1}) != nil {
 		return false
 	}
 	return s.RunsOn(flavor, protocol) == nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/robustmq/rmq-mcp/cluster"
 )
 
 // Alone returns the scenario reduced to one tier and one flavor. The tier
@@ -52,8 +54,8 @@ func (s *Scenario) Markdown() ([]byte, error) {
 	out.WriteString("---\n")
 	out.WriteString(s.Prose)
 	read, err := Parse(s.Name, out.Bytes())
-	if err == nil && s.Cluster.Nodes > 0 {
-		err = read.Fits(s.Cluster.Nodes)
+	if err == nil {
+		err = read.Fits(cluster.Config{Nodes: s.Cluster.Nodes})
 	}
 	return out.Bytes(), err
 }

@@ -33,7 +33,7 @@ func planOf(ctx context.Context, r attempt.Runner, names []string, o campaigns.O
 			Name: scenarios.Absolute(name), SHA: s.SHA, Flavor: s.Cluster.Flavor, Protocols: s.Protocols(), Arms: s.Arms(), Shares: s.Shares(),
 			Crashes: s.Crashes(), Faults: len(s.Schedule) > 0,
 			Default:  func(protocol, flavor string) (clients.SDK, error) { return s.SDKFor("", protocol, flavor) },
-			Fits:     func(c cluster.Config) error { return s.On(c).Fits(c.Nodes) },
+			Fits:     func(c cluster.Config) error { return s.On(c).Fits(c) },
 			Withheld: s.Withheld,
 			Lacks: func(sdk clients.SDK, tier string) error {
 				_, err := s.Tier(tier, "")

@@ -34,11 +34,10 @@ type Client struct {
 // and nodes made of an image have nothing armed beside them (docs/faults.md).
 func Doable(namespaces, image bool, can func(faults.Kind) bool) (types []string) {
 	for _, k := range faults.Catalog() {
-		beside := slices.Contains([]string{"disk", "time", "resource"}, k.Family) || k.Arms == "disk"
 		switch {
 		case k.Draw.Never != "" || !can(k):
 		case k.Family == "network" && !namespaces:
-		case image && (beside || k.Draw.NoImage):
+		case image && (k.Imaged("", nil, false) != "" || k.Draw.NoImage):
 		default:
 			types = append(types, k.Type)
 		}
