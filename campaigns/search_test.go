@@ -28,7 +28,7 @@ func searchPlan(t *testing.T, runs int) SearchPlan {
 	return SearchPlan{
 		Seed: 7, MaxRuns: runs, Cluster: cluster.Config{Flavor: "reference"}, Command: "rmq-mcp campaign",
 		Space: random.Space{Flavor: "reference", Nodes: 3, Clients: []random.Client{{SDK: sdk, Protocol: "mqtt3"}},
-			Faults: random.Doable(true, false, func(faults.Kind) bool { return true })},
+			Faults: random.Doable(true, cluster.Config{}, func(faults.Kind) bool { return true })},
 	}
 }
 

@@ -27,6 +27,7 @@ type Draw struct {
 type Setting struct {
 	Role      string // the target, once it is drawn
 	Nodes     int
+	Pods      bool // network faults act between nodes alone
 	Registers bool // the workload writes and reads registers
 	QoS       []uint8
 }
@@ -58,6 +59,8 @@ func (k Kind) Suits(s Setting) bool {
 		return false
 	case k.Draw.Several && s.Nodes < 2:
 		return false
+	case s.Pods && s.Nodes < 2 && k.Family == "network":
+		return false
 	}
 	return k.Draw.Suits == nil || k.Draw.Suits(s)
 }
@@ -82,7 +85,7 @@ func (k Kind) Roles(s Setting) []string {
 	if k.Draw.Majority && s.Nodes > 2 {
 		list = append(list, "majority")
 	}
-	if k.Draw.All {
+	if k.Draw.All && !(s.Pods && k.Family == "network") {
 		list = append(list, "all")
 	}
 	return list
@@ -103,7 +106,10 @@ func drawLinks(d Dice, s Setting, p map[string]any) {
 }
 
 func linksOf(d Dice, s Setting) string {
-	if s.Nodes == 1 {
+	switch {
+	case s.Pods:
+		return "nodes"
+	case s.Nodes == 1:
 		return "clients"
 	}
 	return oneOf(d, "nodes", "clients", "all")

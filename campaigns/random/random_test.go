@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
@@ -16,7 +17,7 @@ import (
 // space is one on a host that can do everything.
 func space(t *testing.T, flavor string, nodes int, namespaces bool) Space {
 	t.Helper()
-	s := Space{Flavor: flavor, Nodes: nodes, Faults: Doable(namespaces, false, func(faults.Kind) bool { return true })}
+	s := Space{Flavor: flavor, Nodes: nodes, Faults: Doable(namespaces, cluster.Config{}, func(faults.Kind) bool { return true })}
 	for name, protocol := range map[string]string{"go/paho.mqtt.golang": "mqtt3", "python/paho-mqtt@2.1.0": "mqtt3", "go/paho.golang": "mqtt5"} {
 		sdk, err := clients.ResolveFor(name, protocol)
 		if err != nil {
@@ -160,13 +161,38 @@ func most(s *scenarios.Scenario) (most int) {
 // Without namespaces there is no network to disturb.
 func TestDoableWithoutNamespaces(t *testing.T) {
 	for _, k := range faults.Catalog() {
-		in := slices.Contains(Doable(false, false, func(faults.Kind) bool { return true }), k.Type)
+		in := slices.Contains(Doable(false, cluster.Config{}, func(faults.Kind) bool { return true }), k.Type)
 		if want := (k.Draw.Never == "") && k.Family != "network"; in != want {
 			t.Errorf("%s: %v", k.Type, in)
 		}
 	}
-	if list := Doable(true, false, func(k faults.Kind) bool { return k.Type == "kill" }); !slices.Equal(list, []string{"kill"}) {
+	if list := Doable(true, cluster.Config{}, func(k faults.Kind) bool { return k.Type == "kill" }); !slices.Equal(list, []string{"kill"}) {
 		t.Errorf("a host that can kill alone: %v", list)
+	}
+}
+
+// Network faults of pods act between nodes, and nothing else is drawn for them.
+func TestDoableOnPods(t *testing.T) {
+	on := cluster.Config{Runtime: cluster.RuntimePods}
+	s := space(t, "reference", 3, true)
+	s.Pods, s.Faults = true, Doable(false, on, func(faults.Kind) bool { return true })
+	drawn := map[string]bool{}
+	for seed := range int64(400) {
+		one, err := s.Scenario(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := one.Fits(on); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, step := range one.Schedule {
+			drawn[step.Fault] = true
+		}
+	}
+	for _, typ := range []string{"partition", "reset", "loss", "delay", "duplicate", "reorder", "corrupt", "kill"} {
+		if !drawn[typ] {
+			t.Errorf("%s is not drawn", typ)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/clients"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
 	"github.com/robustmq/rmq-mcp/internal/envelope"
 	"github.com/robustmq/rmq-mcp/scenarios"
@@ -18,6 +19,7 @@ import (
 type Space struct {
 	Flavor  string             `json:"flavor"` // of the nodes, none of somebody else's
 	Nodes   int                `json:"nodes"`
+	Pods    bool               `json:"pods,omitempty"`
 	Faults  []string           `json:"faults"`  // types that can be done
 	Clients []Client           `json:"clients"` // one of them makes the whole workload
 	Limits  *envelope.Envelope `json:"limits,omitempty"`
@@ -29,15 +31,16 @@ type Client struct {
 	Protocol string      `json:"protocol"`
 }
 
-// Doable are the types of faults that can be drawn for nodes of a runtime on a
-// network of a kind, of those that a host can do. Network faults need namespaces,
-// and nodes made of an image have nothing armed beside them (docs/faults.md).
-func Doable(namespaces, image bool, can func(faults.Kind) bool) (types []string) {
+// Doable are the types of faults that can be drawn for a cluster, of those that a host can do.
+// Network faults need namespaces, of this host or of pods, and nodes made of an image have nothing
+// armed beside them (docs/faults.md).
+func Doable(namespaces bool, on cluster.Config, can func(faults.Kind) bool) (types []string) {
+	between := map[string]any{"with": "nodes"}
 	for _, k := range faults.Catalog() {
 		switch {
 		case k.Draw.Never != "" || !can(k):
-		case k.Family == "network" && !namespaces:
-		case image && (k.Imaged("", nil, false) != "" || k.Draw.NoImage):
+		case k.Family == "network" && !namespaces && !on.Beyond():
+		case on.Imaged() && (k.Imaged("", between, on.Beyond()) != "" || k.Draw.NoImage):
 		default:
 			types = append(types, k.Type)
 		}
@@ -47,7 +50,7 @@ func Doable(namespaces, image bool, can func(faults.Kind) bool) (types []string)
 
 // setting is that of a workload; the target is not drawn yet.
 func (s Space) setting(w load) faults.Setting {
-	return faults.Setting{Nodes: s.Nodes, Registers: w.Registers > 0, QoS: w.QoS}
+	return faults.Setting{Nodes: s.Nodes, Pods: s.Pods, Registers: w.Registers > 0, QoS: w.QoS}
 }
 
 // kinds are those of the space that the envelope allows and that suit a workload.

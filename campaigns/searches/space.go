@@ -56,14 +56,14 @@ func (t Target) space(ctx context.Context, r attempt.Runner, show Show) (s rando
 			return s, "", err
 		}
 	}
-	s.Flavor, s.Nodes = now.Flavor, now.Nodes
+	s.Flavor, s.Nodes, s.Pods = now.Flavor, now.Nodes, now.Beyond()
 	isolation, _ := keeper.Isolation(ctx, r.Self)
 	image := now.Imaged()
 	if !image {
 		binary = now.Binary
 	}
 	told := image || clock.Fits(cmp.Or(now.Binary, r.Self[0])) == nil // its clock can be moved
-	s.Faults = random.Doable(isolation == keeper.IsolationNamespaces && !now.Beyond(), image, func(k faults.Kind) bool {
+	s.Faults = random.Doable(isolation == keeper.IsolationNamespaces, now, func(k faults.Kind) bool {
 		_, missing := k.Available(ctx)
 		return missing == "" && (k.Family != "time" || told)
 	})
