@@ -240,9 +240,9 @@ func (o Order) lacks(scene Scene, e Entry, sdk clients.SDK) error {
 	if e.Transport != "tcp" && !slices.Contains(sdk.Transports, e.Transport) {
 		return fmt.Errorf("the driver of %s cannot %s", sdk, e.Transport)
 	}
-	if n := o.nodes(e.Flavor); n > 0 && !e.NoFaults && scene.Fits != nil {
+	if !e.NoFaults && scene.Fits != nil {
 		config := o.Config
-		config.Flavor, config.Nodes = e.Flavor, n
+		config.Flavor, config.Nodes = e.Flavor, o.nodes(e.Flavor)
 		if err := scene.Fits(config); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func checkRuntime(c *Config) error {
 func checkImage(c *Config) error {
 	for _, arm := range c.Arm {
 		if arm != ArmTap {
-			return fmt.Errorf("arm %s: %w: nothing is mounted or loaded beside a broker that an image is made of; use runtime process", arm, ErrUnsupported)
+			return fmt.Errorf("arm %s: %w: nothing is mounted or loaded beside a broker that is made of an image; use runtime process", arm, ErrUnsupported)
 		}
 	}
 	if fill := c.flavor().image; fill != nil {

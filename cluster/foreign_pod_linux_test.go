@@ -20,8 +20,6 @@ type noLedger struct{}
 func (noLedger) Making(string, string, any) error { return nil }
 func (noLedger) Gone(string, string) error        { return nil }
 
-// A pod that somebody else made is restarted by its controller, and nothing else is done to it.
-// An end that somebody else asked for is not the broker's.
 // A theirPod is a broker in pod rmq-theirs/node-1-1, which belongs to another team.
 type theirPod struct {
 	*kubetest.Server
@@ -76,6 +74,8 @@ func TestForeignPodLost(t *testing.T) {
 	}
 }
 
+// A pod that somebody else made is restarted by its controller, and nothing else is done to it.
+// An end that somebody else asked for is not the broker's.
 func TestForeignPod(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), hosttest.Bound)
 	defer cancel()

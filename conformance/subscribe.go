@@ -170,7 +170,10 @@ func loweredInFlight(x *exam) {
 	again, _ := x.connect("again", x.to, named(sub.id), lasting, window)
 	again.subscribe(x.topic("t"), 0)
 	again.subscribe(x.topic("t"), 1)
-	for len(again.rest(pub)) > 0 { // until a bounded queue has room
+	for last := time.Now(); time.Since(last) < x.wait/2; again.linger() { // until a bounded queue has room
+		if len(again.take()) > 0 {
+			last = time.Now()
+		}
 	}
 	pub.publish(x.topic("t"), "after", 1)
 	again.message("after")

@@ -40,9 +40,20 @@ func (d Delay) Plan(_ context.Context, target Target) (*Injection, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := map[pair]*baseline{}
+	for _, p := range t.pairs {
+		before[p] = &baseline{}
+	}
 	return t.prove(target,
-		func(p pair) Proof { return d.slower(t.net, t.Injection, p) },
-		func(p pair) Check { return d.over(t.net, t.Injection, p) }), nil
+		func(p pair) Proof { return d.slower(t.net, t.Injection, p, before[p]) },
+		func(p pair) Check { return d.over(t.net, t.Injection, p, before[p]) }), nil
+}
+
+// A baseline is how long probes of a link took before the fault.
+type baseline struct {
+	mu     sync.Mutex
+	took   time.Duration
+	shared bool // other faults were on the link
 }
 
 // bounds are by how much probes may take longer. A jitter's may be off
@@ -56,25 +67,22 @@ func (d Delay) bounds() (least, most time.Duration) {
 const delayProbes = 41
 
 // slower is the effect: probes take as much longer, one way, as was asked.
-func (d Delay) slower(net Net, in *Injection, p pair) Proof {
+func (d Delay) slower(net Net, in *Injection, p pair, before *baseline) Proof {
 	least, most := d.bounds()
-	var mu sync.Mutex
-	var before time.Duration
-	var shared bool // other faults were on the link
 	return Proof{
 		Name: fmt.Sprintf("one-way delay of probes from %s, wanted is %v to %v more", p, least, most),
 		Role: history.RoleEffect, Want: history.WantState, Expect: asAsked, Unit: "ms",
 		Read: func(ctx context.Context) history.Sample {
 			took, err := d.probe(ctx, net, p)
-			mu.Lock()
-			defer mu.Unlock()
+			before.mu.Lock()
+			defer before.mu.Unlock()
 			others := net.Disturbed(p.from, p.to, in.id())
 			if !placed(net, in) {
-				before, shared = took, others
+				before.took, before.shared = took, others
 			}
 			s := value(took.Seconds()*1e3, err)
-			grown := took - before
-			if shared && !others {
+			grown := took - before.took
+			if before.shared && !others {
 				grown = took // what else took time before does so no more
 			}
 			s.State = fmt.Sprintf("%.1f ms more", grown.Seconds()*1e3)
@@ -100,6 +108,9 @@ func (d Delay) probe(ctx context.Context, net Prober, p pair) (time.Duration, er
 	if err == nil && got.Arrived == 0 {
 		err = errors.New("no probe arrived from " + p.String() + " " + got.Error)
 	}
+	if err == nil && len(got.There) == 0 {
+		err = errors.New("no probe came back from " + p.to + ", so the clocks of both ends cannot be compared")
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -111,11 +122,13 @@ func (d Delay) probe(ctx context.Context, net Prober, p pair) (time.Duration, er
 }
 
 // over reads back that probes do not take as long any more.
-func (d Delay) over(net Net, in *Injection, p pair) Check {
+func (d Delay) over(net Net, in *Injection, p pair, before *baseline) Check {
 	least, _ := d.bounds()
 	return onLink(net, in, p, "one-way delay of probes", "ms", func(ctx context.Context) (float64, error) {
 		took, err := d.probe(ctx, net, p)
-		if err == nil && took >= least {
+		before.mu.Lock()
+		defer before.mu.Unlock()
+		if err == nil && took-before.took >= least {
 			err = fmt.Errorf("probes from %s still take %v", p, took)
 		}
 		return milliseconds(took), err

@@ -10,7 +10,7 @@ import (
 func (k Kind) Imaged(target string, params map[string]any, pods bool) string {
 	switch {
 	case k.Arms == "disk" || slices.Contains([]string{"disk", "time", "resource"}, k.Family):
-		return "nothing is mounted, loaded or limited beside a broker that an image is made of; use runtime process"
+		return "nothing is mounted, loaded or limited beside a broker that is made of an image; use runtime process"
 	case !pods || k.Family != "network":
 		return ""
 	case k.Cabled:

@@ -198,7 +198,7 @@ func (a *agent) listen() {
 }
 
 func (a *agent) got(b []byte, from netip.AddrPort) {
-	now := sinceStart()
+	now := monotonic()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d, whole := parse(b)

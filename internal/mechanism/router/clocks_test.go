@@ -24,7 +24,7 @@ func TestClocks(t *testing.T) {
 	var c clocks
 	silent, seen := burst(2*ms, 2*ms)
 	silent.Back = make([]time.Duration, 3)
-	if c = c.with(silent, seen); c.joined(silent, seen).There[0] != 0 {
+	if c = c.with(silent, seen, 0); len(c.joined(silent, seen).There) > 0 {
 		t.Errorf("no probe ever came back: %+v", c)
 	}
 	for _, test := range []struct{ there, back, want time.Duration }{
@@ -35,7 +35,7 @@ func TestClocks(t *testing.T) {
 		{2 * ms, 2 * ms, 2 * ms},
 	} {
 		s, seen := burst(test.there, test.back)
-		c = c.with(s, seen)
+		c = c.with(s, seen, time.Second)
 		if got := c.joined(s, seen); !slices.Equal(got.There, slices.Repeat([]time.Duration{test.want}, 3)) || got.Arrived != 3 {
 			t.Errorf("%+v: %+v by %+v", test, got, c)
 		}

@@ -113,7 +113,7 @@ func (p *prober) listen(at *post) {
 		if err != nil || from.Port() != ProbePort {
 			continue
 		}
-		p.got(at, from, b[:n], sinceStart())
+		p.got(at, from, b[:n], monotonic())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"net/rpc"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -44,9 +45,9 @@ type Remote struct {
 	agents map[string]*attached
 	rules  []Rule
 	queues map[uint16]netqueue.Treatment
-	queue  uint16 // the last number
-	burst  uint64 // the last session
-	clocks map[ends]clocks
+	queue  uint16               // the last number
+	burst  uint64               // the last session
+	clocks map[[2]string]clocks // of links
 	closed bool
 }
 
@@ -62,11 +63,13 @@ var ErrRemote = fmt.Errorf("%w between nodes of other machines", errors.ErrUnsup
 // ErrNoAnswer is that the agent of a node hangs.
 var ErrNoAnswer = errors.New("the agent does not answer")
 
+var errClosed = errors.New("the network of the nodes is closed")
+
 // NewRemote attaches nothing yet.
 func NewRemote(opt RemoteOptions) *Remote {
 	return &Remote{
 		opt: opt, bound: agentBound, agents: map[string]*attached{},
-		queues: map[uint16]netqueue.Treatment{}, clocks: map[ends]clocks{},
+		queues: map[uint16]netqueue.Treatment{}, clocks: map[[2]string]clocks{},
 	}
 }
 
@@ -84,7 +87,7 @@ func (r *Remote) Close() (err error) {
 
 // agentBound is how long an agent may take to begin, and to answer. The longest bursts take a few
 // seconds.
-const agentBound = 20 * time.Second
+const agentBound = 10 * time.Second
 
 // agent returns that of a node. If there is none it attaches one, and has it show the rules first. The caller holds the lock.
 func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
@@ -92,7 +95,7 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 		return a, nil
 	}
 	if r.closed {
-		return nil, errors.New("the network of the nodes is closed")
+		return nil, errClosed
 	}
 	if !slices.Contains(r.opt.Nodes(), node) {
 		return nil, fmt.Errorf("no node %q", node)
@@ -111,9 +114,9 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 		<-left
 		r.lost(node, a)
 	}()
-	_, err = ask[Sighting](r, a, "Seen", uint64(0)) // it answers once its ports are open
+	_, err = ask[Sighting](ctx, r, a, "Seen", uint64(0)) // it answers once its ports are open
 	if err == nil && r.shows() {
-		err = r.show(ctx, r.rules, r.queues)
+		err = r.show(ctx, r.rules, r.queues, true)
 	}
 	if err != nil {
 		a.Close()
@@ -142,7 +145,7 @@ func (r *Remote) shows() bool { return len(r.rules)+len(r.queues) > 0 }
 
 // ask calls a method of an agent, and ends the agent if it does not answer within the bound: a machine
 // may hang.
-func ask[T any](r *Remote, a *attached, method string, args any) (T, error) {
+func ask[T any](ctx context.Context, r *Remote, a *attached, method string, args any) (T, error) {
 	type reply struct {
 		value T
 		err   error
@@ -158,6 +161,8 @@ func ask[T any](r *Remote, a *attached, method string, args any) (T, error) {
 	select {
 	case got := <-replied:
 		return got.value, got.err
+	case <-ctx.Done():
+		return *new(T), ctx.Err()
 	case <-bound.C:
 		a.Close()
 		return *new(T), fmt.Errorf("%w within %s; look at the machine of %s", ErrNoAnswer, r.bound, a.own)
@@ -170,9 +175,10 @@ func (r *Remote) lost(node string, a *attached) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a.Close()
-	if r.agents[node] == a {
-		delete(r.agents, node)
+	if r.agents[node] != a {
+		return
 	}
+	delete(r.agents, node)
 	for !r.closed && r.shows() && r.agents[node] == nil {
 		if _, err := r.agent(context.Background(), node); err != nil {
 			r.mu.Unlock()
@@ -190,7 +196,7 @@ func (r *Remote) Missing(do Action) string {
 		lacks := ""
 		a, err := r.agent(context.Background(), node)
 		if err == nil {
-			lacks, err = ask[string](r, a, "Missing", do)
+			lacks, err = ask[string](context.Background(), r, a, "Missing", do)
 		}
 		if err != nil {
 			return err.Error()
@@ -223,8 +229,12 @@ func (r *Remote) Treat(queue uint16, how netqueue.Treatment) error {
 	if r.queues[queue] == how {
 		return nil
 	}
-	queues := maps.Clone(r.queues)
-	queues[queue] = how
+	queues := map[uint16]netqueue.Treatment{queue: how}
+	for n, other := range r.queues {
+		if n != queue {
+			queues[n] = other
+		}
+	}
 	return r.change(context.Background(), r.rules, queues)
 }
 
@@ -240,22 +250,44 @@ func (r *Remote) Release(queue uint16) error {
 	return r.change(context.Background(), r.rules, queues)
 }
 
-// change shows other rules and treats other queues, or leaves both as they were. The caller holds
-// the lock.
+// change shows other rules and treats other queues. If something among them is new, an error leaves
+// both as they were. Otherwise they are taken away, also from a node without an agent: the next agent
+// shows what is left. The caller holds the lock.
 func (r *Remote) change(ctx context.Context, rules []Rule, queues map[uint16]netqueue.Treatment) error {
-	if err := r.show(ctx, rules, queues); err != nil {
-		return errors.Join(err, r.show(context.WithoutCancel(ctx), r.rules, r.queues))
+	fresh := r.fresh(rules, queues)
+	if r.closed && fresh {
+		return errClosed
+	}
+	oldRules, oldQueues := r.rules, r.queues
+	if !fresh {
+		r.rules, r.queues = rules, queues
+	}
+	err := r.show(ctx, rules, queues, fresh)
+	if err != nil && fresh {
+		return errors.Join(err, r.show(ctx, oldRules, oldQueues, false))
 	}
 	r.rules, r.queues = rules, queues
-	return nil
+	return err
 }
 
-// show has every node show its part of rules, and treat all queues. Without any, only nodes with an
-// agent have some. The caller holds the lock.
-func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqueue.Treatment) error {
+// fresh reports whether there is something among rules and queues that is not in place.
+func (r *Remote) fresh(rules []Rule, queues map[uint16]netqueue.Treatment) bool {
+	for n, how := range queues {
+		if r.queues[n] != how {
+			return true
+		}
+	}
+	return slices.ContainsFunc(rules, func(rule Rule) bool {
+		return !slices.ContainsFunc(r.rules, func(old Rule) bool { return reflect.DeepEqual(old, rule) })
+	})
+}
+
+// show has every node show its part of rules, and treat all queues. It attaches agents, or leaves
+// out nodes without one. The caller holds the lock.
+func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqueue.Treatment, attach bool) error {
 	p := Part{Hosts: map[string]netip.Addr{}, Rules: rules, Queues: queues}
 	for _, node := range r.opt.Nodes() {
-		if len(rules)+len(queues) == 0 && r.agents[node] == nil {
+		if !attach && r.agents[node] == nil {
 			continue
 		}
 		a, err := r.agent(ctx, node)
@@ -269,10 +301,12 @@ func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqu
 		p.Own = own
 		part := p
 		all.Go(func() error {
-			if _, err := ask[struct{}](r, r.agents[node], "Show", part); err != nil {
-				return fmt.Errorf("show rules in the network of %s: %w", node, err)
+			_, err := ask[struct{}](context.WithoutCancel(ctx), r, r.agents[node], "Show", part)
+			ended := errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+			if err == nil || ended && !attach { // an agent that has ended shows nothing
+				return nil
 			}
-			return nil
+			return fmt.Errorf("show rules in the network of %s: %w", node, err)
 		})
 	}
 	return all.Wait()
@@ -291,7 +325,7 @@ func (r *Remote) Hits(fault string) (all Hits, err error) {
 	defer r.mu.Unlock()
 	all.Servers = map[netip.Addr]Count{}
 	for node, a := range r.agents {
-		h, err := ask[Hits](r, a, "Hits", fault)
+		h, err := ask[Hits](context.Background(), r, a, "Hits", fault)
 		if err != nil {
 			return all, fmt.Errorf("count packets at %s: %w", node, err)
 		}
@@ -309,7 +343,7 @@ func (r *Remote) Counts(queue uint16) (all netqueue.Counts, err error) {
 	defer r.mu.Unlock()
 	all.Ends = map[netip.Addr]uint64{}
 	for node, a := range r.agents {
-		c, err := ask[netqueue.Counts](r, a, "Counts", queue)
+		c, err := ask[netqueue.Counts](context.Background(), r, a, "Counts", queue)
 		if err != nil {
 			return all, fmt.Errorf("count packets of queue %d at %s: %w", queue, node, err)
 		}
@@ -378,19 +412,24 @@ func (r *Remote) ping(ctx context.Context, ping Ping) (pings Pings, err error) {
 		}
 	} else {
 		b.To = netip.AddrPortFrom(to.own, ProbePort)
-		sending, err = ask[Sending](r, from, "Send", b)
+		sending, err = ask[Sending](ctx, r, from, "Send", b)
 	}
 	var seen Sighting
 	if err == nil {
-		seen, err = ask[Sighting](r, to, "Seen", b.Session)
+		seen, err = ask[Sighting](ctx, r, to, "Seen", b.Session)
 	}
 	if err != nil {
 		return pings, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.clocks[ends{from, to}].with(sending, seen)
-	r.clocks[ends{from, to}] = c
+	link := [2]string{ping.From, ping.To}
+	c := r.clocks[link]
+	if c.trip == 0 {
+		c = r.clocks[[2]string{ping.To, ping.From}].reversed()
+	}
+	c = c.with(sending, seen, monotonic())
+	r.clocks[link] = c
 	return c.joined(sending, seen), nil
 }
 
@@ -408,7 +447,7 @@ func (r *Remote) Dial(ctx context.Context, from, to string, port int) (time.Dura
 	r.mu.Unlock()
 	var took time.Duration
 	if err == nil {
-		took, err = ask[time.Duration](r, a, "Dial", netip.AddrPortFrom(b.own, uint16(port)))
+		took, err = ask[time.Duration](ctx, r, a, "Dial", netip.AddrPortFrom(b.own, uint16(port)))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("connect from %s to %s: %w", from, to, err)
@@ -430,7 +469,7 @@ func (r *Remote) ChecksumErrors(host string) (n uint64, err error) {
 	defer r.mu.Unlock()
 	a, err := r.agent(context.Background(), host)
 	if err == nil {
-		n, err = ask[uint64](r, a, "ChecksumErrors", struct{}{})
+		n, err = ask[uint64](context.Background(), r, a, "ChecksumErrors", struct{}{})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("wrong checksums at %s: %w", host, err)
@@ -480,7 +519,7 @@ func (r *Remote) Sockets(links []Link) (all []Socket, err error) {
 		if err != nil {
 			return nil, err
 		}
-		ends, err := ask[[]Socket](r, a, "Sockets", asked)
+		ends, err := ask[[]Socket](context.Background(), r, a, "Sockets", asked)
 		if err != nil {
 			return nil, fmt.Errorf("list the connections of %s: %w", node, err)
 		}
@@ -489,20 +528,43 @@ func (r *Remote) Sockets(links []Link) (all []Socket, err error) {
 	return all, nil
 }
 
-// Reset ends connections at these ends of them, and returns one end of each that it ended.
+// leads are the own addresses of nodes by those that lead to them.
+func (r *Remote) leads() (map[netip.Addr]netip.Addr, error) {
+	own := map[netip.Addr]netip.Addr{}
+	for node, a := range r.agents {
+		at, err := r.opt.Reach(node)
+		if err != nil {
+			return nil, err
+		}
+		own[at.Addr()] = a.own
+	}
+	return own, nil
+}
+
+// Reset ends connections at these ends of them, and returns one end of each that it ended, with the
+// nodes' own addresses.
 func (r *Remote) Reset(sockets []Socket) (done []Socket, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	own, err := r.leads()
+	if err != nil {
+		return nil, err
+	}
 	for _, node := range r.opt.Nodes() {
-		own := slices.DeleteFunc(slices.Clone(sockets), func(s Socket) bool { return s.Host != node })
-		if len(own) == 0 {
+		mine := slices.DeleteFunc(slices.Clone(sockets), func(s Socket) bool { return s.Host != node })
+		if len(mine) == 0 {
 			continue
 		}
 		a, err := r.agent(context.Background(), node)
 		if err != nil {
 			return done, err
 		}
-		ended, err := ask[[]Socket](r, a, "Reset", own)
+		ended, err := ask[[]Socket](context.Background(), r, a, "Reset", mine)
+		for i, s := range ended {
+			if a, ok := own[s.Remote.Addr()]; ok {
+				ended[i].Remote = netip.AddrPortFrom(a, s.Remote.Port())
+			}
+		}
 		done = joined(done, ended)
 		if err != nil {
 			return done, fmt.Errorf("reset connections of %s: %w", node, err)

@@ -26,6 +26,7 @@ type testRemote struct {
 
 	mu     sync.Mutex
 	agents map[string]*agentProcess // the last of each node
+	down   string                   // a node without a pod
 }
 
 func newRemote(t *testing.T) *testRemote {
@@ -63,6 +64,12 @@ func TestAgent(t *testing.T) {
 }
 
 func (r *testRemote) attach(_ context.Context, node string) (io.ReadWriteCloser, netip.Addr, error) {
+	r.mu.Lock()
+	down := r.down == node
+	r.mu.Unlock()
+	if down {
+		return nil, netip.Addr{}, errors.New("it has no pod")
+	}
 	h, err := r.star.net.Host(node)
 	if err != nil {
 		return nil, netip.Addr{}, err
@@ -127,7 +134,11 @@ func (r *testRemote) until(t *testing.T, holds func() bool) {
 // arrives is how many of five probes arrive, and how many come back.
 func (r *testRemote) arrives(t *testing.T, from, to string, arrived, received int) {
 	t.Helper()
-	p, err := r.Ping(t.Context(), Ping{From: from, To: to, Wait: 50 * time.Millisecond})
+	wait := 500 * time.Millisecond // it ends as soon as all came back
+	if arrived == 0 {
+		wait = 50 * time.Millisecond
+	}
+	p, err := r.Ping(t.Context(), Ping{From: from, To: to, Wait: wait})
 	if err != nil || p.Sent != 5 || p.Arrived != arrived || p.Received != received || len(p.There) != arrived {
 		t.Errorf("%s to %s: %+v, %v; want %d to arrive and %d to come back", from, to, p, err, arrived, received)
 	}
@@ -296,6 +307,39 @@ func TestRemoteHangs(t *testing.T) {
 	r.until(t, func() bool { return r.Render(t.Context(), nil) == nil })
 	r.arrives(t, "node-1", "node-2", 5, 5)
 	r.arrives(t, "node-2", "node-1", 5, 5)
+}
+
+// A fault of other nodes is healed while a node is down, and no fault begins then.
+func TestRemoteWithoutANode(t *testing.T) {
+	if !hosttest.Inside(t) {
+		return
+	}
+	r := newRemote(t)
+	if missing := r.Missing(Queue); missing != "" {
+		hosttest.Skip(t, missing)
+	}
+	how := netqueue.Treatment{Do: netqueue.Drop, Percent: 100}
+	rules := []Rule{{Fault: "f1", Do: Queue, Queue: 1, Links: both("node-1", "node-2")}}
+	if err := errors.Join(r.Treat(1, how), r.Render(t.Context(), rules)); err != nil {
+		t.Fatal(err)
+	}
+	r.arrives(t, "node-1", "node-2", 0, 0)
+	r.mu.Lock()
+	r.down = "node-3"
+	r.mu.Unlock()
+	r.signal(t, "node-3", syscall.SIGKILL).Wait()
+	if err := errors.Join(r.Render(t.Context(), nil), r.Release(1)); err != nil {
+		t.Error(err)
+	}
+	r.arrives(t, "node-1", "node-2", 5, 5)
+	r.arrives(t, "node-2", "node-1", 5, 5)
+	if c, err := r.Counts(1); err != nil || c.Treated {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if err := r.Render(t.Context(), rules); err == nil || !strings.Contains(err.Error(), "node-3: it has no pod") {
+		t.Errorf("rules without a node: %v", err)
+	}
+	r.arrives(t, "node-1", "node-2", 5, 5)
 }
 
 // Connections between two nodes are ended, and those of other links stay.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/history"
 )
 
 // A datagram is a magic word, which way it goes, session, sequence number,
@@ -107,10 +109,8 @@ func (p Ping) filled() Ping {
 	return p
 }
 
-// started is when this process began to count the time of probes.
-var started = time.Now()
-
-func sinceStart() time.Duration { return time.Since(started) }
+// monotonic is the time of this machine, which all of its processes share.
+func monotonic() time.Duration { return time.Duration(history.MonotonicNow()) }
 
 // session is the sender's session of a burst.
 func (b Burst) session() *session {
@@ -148,7 +148,7 @@ func probeFromHere(ctx context.Context, b Burst) (Sending, error) {
 			case !whole:
 				s.harmed()
 			case d.back && d.session == b.Session:
-				s.returned(int(d.seq), sinceStart())
+				s.returned(int(d.seq), monotonic())
 			}
 		}
 	}()
@@ -161,7 +161,7 @@ func (s *session) send(ctx context.Context, from *net.UDPConn, to netip.AddrPort
 	defer tick.Stop()
 	for seq := range ping.Count {
 		b := datagram{session: s.id, seq: uint32(seq)}.bytes(ping.Size)
-		s.sending(seq, sinceStart())
+		s.sending(seq, monotonic())
 		_, err := from.WriteToUDPAddrPort(b, to)
 		if err != nil {
 			s.failed(seq, err)
