@@ -43,6 +43,7 @@ type Remote struct {
 
 	mu     sync.Mutex
 	agents map[string]*attached
+	own    map[string]netip.Addr // of each node, as its last agent had it
 	rules  []Rule
 	queues map[uint16]netqueue.Treatment
 	queue  uint16               // the last number
@@ -68,7 +69,7 @@ var errClosed = errors.New("the network of the nodes is closed")
 // NewRemote attaches nothing yet.
 func NewRemote(opt RemoteOptions) *Remote {
 	return &Remote{
-		opt: opt, bound: agentBound, agents: map[string]*attached{},
+		opt: opt, bound: agentBound, agents: map[string]*attached{}, own: map[string]netip.Addr{},
 		queues: map[uint16]netqueue.Treatment{}, clocks: map[[2]string]clocks{},
 	}
 }
@@ -109,7 +110,7 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 	a := &attached{own: own}
 	left := make(chan struct{})
 	a.Client = rpc.NewClient(&watched{conn, sync.OnceFunc(func() { close(left) })})
-	r.agents[node] = a
+	r.agents[node], r.own[node] = a, own
 	go func() {
 		<-left
 		r.lost(node, a)
@@ -285,23 +286,18 @@ func (r *Remote) fresh(rules []Rule, queues map[uint16]netqueue.Treatment) bool 
 // show has every node show its part of rules, and treat all queues. It attaches agents, or leaves
 // out nodes without one. The caller holds the lock.
 func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqueue.Treatment, attach bool) error {
-	p := Part{Hosts: map[string]netip.Addr{}, Rules: rules, Queues: queues}
-	for _, node := range r.opt.Nodes() {
-		if !attach && r.agents[node] == nil {
-			continue
+	if attach {
+		for _, node := range r.opt.Nodes() {
+			if _, err := r.agent(ctx, node); err != nil {
+				return err
+			}
 		}
-		a, err := r.agent(ctx, node)
-		if err != nil {
-			return err
-		}
-		p.Hosts[node] = a.own
 	}
 	var all errgroup.Group // a node that fails keeps no other from its part
-	for node, own := range p.Hosts {
-		p.Own = own
-		part := p
+	for node, a := range r.agents {
+		part := Part{Own: a.own, Hosts: maps.Clone(r.own), Rules: rules, Queues: queues}
 		all.Go(func() error {
-			_, err := ask[struct{}](context.WithoutCancel(ctx), r, r.agents[node], "Show", part)
+			_, err := ask[struct{}](context.WithoutCancel(ctx), r, a, "Show", part)
 			ended := errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 			if err == nil || ended && !attach { // an agent that has ended shows nothing
 				return nil

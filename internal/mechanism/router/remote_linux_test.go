@@ -320,7 +320,8 @@ func TestRemoteWithoutANode(t *testing.T) {
 	}
 	how := netqueue.Treatment{Do: netqueue.Drop, Percent: 100}
 	rules := []Rule{{Fault: "f1", Do: Queue, Queue: 1, Links: both("node-1", "node-2")}}
-	if err := errors.Join(r.Treat(1, how), r.Render(t.Context(), rules)); err != nil {
+	other := []Rule{{Fault: "f2", Do: Drop, Links: both("node-1", "node-3")}}
+	if err := errors.Join(r.Treat(1, how), r.Render(t.Context(), slices.Concat(rules, other))); err != nil {
 		t.Fatal(err)
 	}
 	r.arrives(t, "node-1", "node-2", 0, 0)
@@ -328,7 +329,7 @@ func TestRemoteWithoutANode(t *testing.T) {
 	r.down = "node-3"
 	r.mu.Unlock()
 	r.signal(t, "node-3", syscall.SIGKILL).Wait()
-	if err := errors.Join(r.Render(t.Context(), nil), r.Release(1)); err != nil {
+	if err := errors.Join(r.Render(t.Context(), other), r.Release(1), r.Render(t.Context(), nil)); err != nil {
 		t.Error(err)
 	}
 	r.arrives(t, "node-1", "node-2", 5, 5)
