@@ -2,14 +2,8 @@ package clients
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"time"
-
-	psnet "github.com/shirou/gopsutil/v3/net"
-	psutil "github.com/shirou/gopsutil/v3/process"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -25,18 +19,11 @@ func (d *Driver) State() (string, error) {
 		return history.StateExited + d.exit, nil
 	default:
 	}
-	p, err := psutil.NewProcess(int32(d.Pid()))
+	state, err := d.proc.State()
 	if err != nil {
 		return "", fmt.Errorf("look at driver %s: %w", d.opts.Command, err)
 	}
-	status, err := p.Status()
-	if err != nil {
-		return "", fmt.Errorf("look at driver %s: %w", d.opts.Command, err)
-	}
-	if slices.Contains(status, psutil.Stop) {
-		return history.StateFrozen, nil
-	}
-	return history.StateRunning, nil
+	return state, nil
 }
 
 // Connections counts the TCP connections that the process has established. One that has
@@ -47,15 +34,9 @@ func (d *Driver) Connections() (int, error) {
 		return 0, nil
 	default:
 	}
-	all, err := psnet.ConnectionsPid("tcp", int32(d.Pid()))
+	n, err := d.proc.Connections()
 	if err != nil {
 		return 0, fmt.Errorf("count the connections of driver %s: %w", d.opts.Command, err)
-	}
-	n := 0
-	for _, c := range all {
-		if c.Status == "ESTABLISHED" {
-			n++
-		}
 	}
 	return n, nil
 }
@@ -74,7 +55,7 @@ func (d *Driver) Set(ctx context.Context, want string) error {
 	switch want {
 	case history.EndKilled:
 		d.shot.Store(true)
-		if err := d.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := d.proc.Kill(); err != nil {
 			return fmt.Errorf("kill driver %s: %w", d.opts.Command, err)
 		}
 		select {
@@ -101,7 +82,7 @@ func (d *Driver) turn(ctx context.Context, state, want string) error {
 	if want == state {
 		return nil
 	}
-	if err := freeze(d.cmd.Process, want == history.StateFrozen); err != nil {
+	if err := d.proc.Freeze(want == history.StateFrozen); err != nil {
 		return fmt.Errorf("set driver %s %s: %w", d.opts.Command, want, err)
 	}
 	return d.reach(ctx, want)

@@ -33,14 +33,9 @@ type Recorder interface {
 	Tables() history.Tables
 }
 
-// A Host starts processes where the drivers of an experiment run.
-type Host interface {
-	Start(*exec.Cmd) error
-}
-
 // Options of a driver. Command, Spec, Recorder and Clock are needed.
 type Options struct {
-	Host     Host          // nil: this machine, as it is
+	Place    Place         // nil: this machine, as it is
 	Command  Program       // from [Provision]
 	Spec     contract.Spec // Contract is filled in; processes and streams are those of the Recorder's tables
 	Recorder Recorder
@@ -57,7 +52,7 @@ type Options struct {
 // of the harness is touched.
 type Driver struct {
 	opts  Options
-	cmd   *exec.Cmd
+	proc  Process
 	stdin *os.File
 	tail  *tail
 	tr    *translator
@@ -139,22 +134,21 @@ func (d *Driver) start() (*os.File, error) {
 		return nil, errors.Join(err, childIn.Close(), stdin.Close())
 	}
 	d.stdin = stdin
-	d.cmd = exec.Command(d.opts.Command.Argv[0], d.opts.Command.Argv[1:]...)
-	d.cmd.Env = append(environ.Bare(), d.opts.Command.Env...)
-	d.cmd.Stdin, d.cmd.Stdout, d.cmd.Stderr = childIn, childOut, d.tail
-	d.cmd.WaitDelay = time.Second // a grandchild may hold the pipes
-	run := (*exec.Cmd).Start
-	if d.opts.Host != nil {
-		run = func(cmd *exec.Cmd) error { return d.opts.Host.Start(cmd) }
+	cmd := exec.Command(d.opts.Command.Argv[0], d.opts.Command.Argv[1:]...)
+	cmd.Env = append(environ.Bare(), d.opts.Command.Env...)
+	cmd.Stderr = d.tail
+	cmd.WaitDelay = time.Second // a grandchild may hold the pipes
+	place := d.opts.Place
+	if place == nil {
+		place = Here(nil)
 	}
-	err = run(d.cmd)
-	childIn.Close()
-	childOut.Close()
+	d.proc, err = place.Start(cmd, childIn, childOut)
 	if err != nil {
 		stdin.Close()
 		stdout.Close()
 		return nil, err
 	}
+	d.tr.ahead = d.proc.Ahead
 	d.say("started " + d.opts.Command.String())
 	return stdout, nil
 }
@@ -280,9 +274,6 @@ func (d *Driver) Hello() contract.Line {
 	return d.hello
 }
 
-// Pid is the driver's process.
-func (d *Driver) Pid() int { return d.cmd.Process.Pid }
-
 // Close kills the driver if it still runs. The lines that it had written are
 // recorded before Done is closed.
 func (d *Driver) Close() error {
@@ -292,11 +283,7 @@ func (d *Driver) Close() error {
 	default:
 	}
 	d.closed.Store(true)
-	err := d.cmd.Process.Kill()
-	if errors.Is(err, os.ErrProcessDone) {
-		return nil
-	}
-	return err
+	return d.proc.Kill()
 }
 
 func exitText(err error) string {

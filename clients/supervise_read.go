@@ -17,7 +17,7 @@ func (d *Driver) read(stdout *os.File) {
 	lines := bufio.NewReaderSize(stdout, maxLine)
 	exit := make(chan error, 1)
 	go func() {
-		status := d.cmd.Wait()
+		status := d.proc.Wait()
 		d.exit = exitText(status)
 		close(d.gone)
 		exit <- status
@@ -55,7 +55,7 @@ func (d *Driver) read(stdout *os.File) {
 		d.fail(errors.New("it was killed by a fault"))
 	case !d.tr.greeted: // it never came to be a client
 		d.problem(fmt.Errorf("it ended before hello (%s)", exitText(status)))
-	case d.tr.bye == nil && d.cmd.ProcessState.ExitCode() == contract.ExitOwn:
+	case d.tr.bye == nil && exitText(status) == fmt.Sprintf("exit status %d", contract.ExitOwn):
 		d.lost(fmt.Errorf("it ended by a failure of its own (%s)%s", exitText(status), d.tail.words()))
 	case d.tr.bye == nil && history.EndedByOthers(exitText(status)) && !d.closed.Load():
 		d.lost(fmt.Errorf("it ended without bye (%s)%s", exitText(status), d.tail.words()))
@@ -118,8 +118,14 @@ func (d *Driver) broke(err error, o history.Outcome) {
 	if record {
 		d.record(history.Event{Kind: history.KindDriver, Outcome: o, Text: err.Error()})
 	}
+	if o == history.Fail {
+		err = &Lost{err}
+	}
 	d.fail(err)
 }
+
+// A Lost is the error of a driver that ended by no doing of its SDK, of a broker, or of ours.
+type Lost struct{ error }
 
 // say records what became of the driver.
 func (d *Driver) say(text string) {

@@ -16,8 +16,10 @@ import (
 // cannot be true. Only record may be called from several goroutines.
 type translator struct {
 	opts    Options
-	started int64 // host clock, nanoseconds
-	offset  int64 // host clock minus driver's clock
+	started int64                                // host clock, nanoseconds
+	offset  int64                                // host clock minus driver's clock
+	ahead   func() (ahead, within time.Duration) // of its machine's clock
+	last    int64                                // time of the last line, on the host's clock
 	greeted bool
 	bye     *contract.Line
 	lines   int64 // received so far
@@ -64,7 +66,7 @@ func newTranslator(opts Options, started int64) *translator {
 	if opts.Node == nil {
 		opts.Node = func(string) int16 { return history.None }
 	}
-	t := &translator{opts: opts, started: started, procs: map[int32]*proc{}, calls: map[int64]call{}, scrub: secret.New(passwords(opts.Spec)...)}
+	t := &translator{opts: opts, started: started, ahead: child{}.Ahead, procs: map[int32]*proc{}, calls: map[int64]call{}, scrub: secret.New(passwords(opts.Spec)...)}
 	for _, c := range opts.Spec.Clients {
 		p := &proc{streams: map[int32]*stream{}, topics: c.Protocol != contract.MQ9, conn: -1, node: history.None, last: history.None}
 		if c.Publish != nil {
@@ -150,15 +152,20 @@ func (t *translator) hello(l *contract.Line, now int64) error {
 
 // host converts a time of the driver's to the host's clock. If the driver has a
 // clock of its own, a time later than now counts as now: the offset of that clock
-// was measured late by the travel time of one line.
+// was measured late by the travel time of one line. Times by the clock of another
+// machine do not decrease, although later lines know its offset better.
 func (t *translator) host(at, now int64) (int64, error) {
-	host := at + t.offset
+	ahead, within := t.ahead()
+	host := at + t.offset - int64(ahead)
+	if within > 0 {
+		host, t.last = max(host, t.last), max(host, t.last)
+	}
 	switch {
-	case host < t.started:
+	case host < t.started-int64(within):
 		return 0, fmt.Errorf("its time is %s before the driver started", time.Duration(t.started-host))
 	case host <= now:
 		return host, nil
-	case t.offset != 0:
+	case t.offset != 0 || host <= now+int64(within):
 		return now, nil
 	}
 	return 0, fmt.Errorf("its time is %s in the future", time.Duration(host-now))

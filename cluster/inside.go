@@ -27,9 +27,10 @@ type Inside struct {
 }
 
 // InsideMain is a command in a pod of a run: copy FILE puts this program there, look [PID BORN]
-// prints an [Inside], signal NUMBER PID BORN sends the broker a signal, idle waits for the end of
-// ctx, watch RUN is the watchdog of the run's namespace.
-func InsideMain(ctx context.Context, args []string, out io.Writer) error {
+// prints an [Inside], signal NUMBER PID BORN sends the broker a signal, attend PID BORN prints an
+// [Attended] for every line that it reads, idle waits for the end of ctx, watch RUN is the watchdog of
+// the run's namespace.
+func InsideMain(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	switch {
 	case len(args) == 2 && args[0] == "copy":
 		return copySelf(args[1])
@@ -54,6 +55,8 @@ func InsideMain(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		return look(ctx, pid, out)
+	case len(args) == 3 && args[0] == "attend":
+		return attend(args[1], args[2], in, out)
 	case len(args) == 4 && args[0] == "signal":
 		number, err := strconv.Atoi(args[1])
 		if err != nil {

@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 	case "diskprobe":
 		err = diskprobe.Main(os.Args[2:], os.Stdin, os.Stdout)
 	case "inside":
-		err = InsideMain(context.Background(), os.Args[2:], os.Stdout)
+		err = InsideMain(context.Background(), os.Args[2:], os.Stdin, os.Stdout)
 	case "keeper":
 		err = keeperMain(os.Args[2])
 	default:
 		os.Exit(hosttest.Alone(m))
 	}
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }

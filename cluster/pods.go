@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -47,6 +48,7 @@ type pods struct {
 	self    string // image of this program
 	address map[string]string
 	release context.CancelFunc // ends the renewal of the lease
+	drivers atomic.Int32       // pods of them so far
 
 	mu  sync.Mutex
 	sum string // of the nodes' image, once a machine has told it

@@ -124,6 +124,9 @@ func (s *stage) freeze() error {
 		Format: history.Format, ID: s.env.ID, Tool: s.version, Started: s.began,
 		Seed: s.seed, Transport: s.start.Transport, Wire: s.recordsWire(), Cluster: s.info, RunBits: s.header,
 	}
+	if s.podded() {
+		run.ClocksS = history.ClocksWithin.Seconds()
+	}
 	doc := s.scenario
 	if doc != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = doc.Name, doc.SHA, scenarios.TierName(s.start.Tier), s.start.NoFaults

@@ -2,12 +2,15 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
 )
 
 // The stage is the system of the load.
@@ -33,7 +36,7 @@ func (s *stage) unreleased(processes []int32) int {
 }
 
 func (s *stage) drive(ctx context.Context, name string, cmd clients.Program, spec contract.Spec) (driver, error) {
-	host, err := s.network.Host(name)
+	place, err := s.place(ctx, name, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("make a host for %s: %w", name, err)
 	}
@@ -42,8 +45,8 @@ func (s *stage) drive(ctx context.Context, name string, cmd clients.Program, spe
 		return nil, err
 	}
 	d, err := clients.Start(context.WithoutCancel(ctx), clients.Options{ // a stopped run still drains
-		Host: host, Command: cmd, Spec: spec, Recorder: s.rec, Clock: s.shared,
-		Node: s.nodeOf, Stderr: log,
+		Place: place, Command: cmd, Spec: spec, Recorder: s.rec, Clock: s.shared,
+		Node: s.nodeOf, Stderr: log, OnError: func(err error) { s.driverLost(name, err) },
 	})
 	if err != nil {
 		log.Close()
@@ -54,4 +57,35 @@ func (s *stage) drive(ctx context.Context, name string, cmd clients.Program, spe
 		log.Close()
 	}()
 	return d, nil
+}
+
+// driverLost ends a scenario if a driver ended by no doing of its SDK, of the broker, or of ours.
+func (s *stage) driverLost(name string, err error) {
+	if lost := (*clients.Lost)(nil); errors.As(err, &lost) {
+		s.harness("%s: %v", name, err)
+		s.abandon()
+	}
+}
+
+// podded reports whether drivers run in pods, beside nodes that are pods: no tap of this machine is between
+// them.
+func (s *stage) podded() bool { return s.cluster.DriverPods() != nil && s.tap == nil }
+
+// place finds a place for a driver: a pod, if the driver is part of this program, or this machine.
+func (s *stage) place(ctx context.Context, name string, cmd clients.Program) (clients.Place, error) {
+	if s.podded() && cmd.SDK.Builtin {
+		return podPlace{ctx, s.cluster.DriverPods(), name}, nil
+	}
+	host, err := s.network.Host(name)
+	return clients.Here(host), err
+}
+
+type podPlace struct {
+	ctx  context.Context
+	pods *cluster.DriverPods
+	name string
+}
+
+func (p podPlace) Start(cmd *exec.Cmd, in, out *os.File) (clients.Process, error) {
+	return p.pods.Start(p.ctx, p.name, cmd, in, out)
 }

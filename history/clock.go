@@ -20,3 +20,7 @@ func (c Clock) Now() time.Duration { return c.At(MonotonicNow()) }
 func (c Clock) At(monotonicNS int64) time.Duration {
 	return time.Duration(monotonicNS - c.start)
 }
+
+// ClocksWithin bounds the error of times that drivers on other machines took by their own clocks. A
+// driver whose clock is not known so well is lost.
+const ClocksWithin = 10 * time.Millisecond

@@ -26,6 +26,7 @@ type Run struct {
 	SDK         string      `json:"sdk"`
 	Transport   string      `json:"transport,omitempty"` // tcp, tls, ws, wss; "" is tcp
 	Wire        bool        `json:"wire,omitempty"`      // the tap records what passes: packets are in the history
+	ClocksS     float64     `json:"clocks_s,omitempty"`  // bound of the error of clients' times; 0: they were taken by the clock of the run
 	Cluster     ClusterInfo `json:"cluster"`
 	Claims      []string    `json:"claims"` // names of the claims to judge: the question
 	// Claims that are judged beside those where there is something to judge, and why

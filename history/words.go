@@ -94,11 +94,14 @@ const (
 	PacketUnread = "unread" // none: what follows on the connection cannot be read
 )
 
+// LostSight begins the end of a driver on another machine, of which no more is known.
+const LostSight = "lost sight of it: "
+
 // EndedByOthers reports whether an end of a driver, as the text of a [KindDriver] has it, is
-// one that only others bring about: a signal by which nothing ends itself.
+// one that only others bring about: a signal by which nothing ends itself, or [LostSight].
 func EndedByOthers(how string) bool {
-	for _, signal := range []string{"killed", "terminated", "interrupt", "hangup"} {
-		if strings.HasPrefix(how, "signal: "+signal) {
+	for _, by := range []string{"signal: killed", "signal: terminated", "signal: interrupt", "signal: hangup", LostSight} {
+		if strings.HasPrefix(how, by) {
 			return true
 		}
 	}

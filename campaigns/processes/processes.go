@@ -39,9 +39,11 @@ func All() map[string]Main {
 		"driver":    func(_ context.Context, args []string) error { return builtin.Main(first(args), os.Stdin, os.Stdout) },
 		"hold":      func(_ context.Context, args []string) error { return docker.HoldMain(args) },
 		"diskprobe": func(_ context.Context, args []string) error { return diskprobe.Main(args, os.Stdin, os.Stdout) },
-		"inside":    func(ctx context.Context, args []string) error { return cluster.InsideMain(ctx, args, os.Stdout) },
-		"network":   network,
-		"witness":   func(_ context.Context, args []string) error { return cluster.ServeWitness(first(args), os.Stdin) },
+		"inside": func(ctx context.Context, args []string) error {
+			return cluster.InsideMain(ctx, args, os.Stdin, os.Stdout)
+		},
+		"network": network,
+		"witness": func(_ context.Context, args []string) error { return cluster.ServeWitness(first(args), os.Stdin) },
 	}
 }
 

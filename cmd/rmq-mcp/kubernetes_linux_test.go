@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,6 +40,7 @@ func TestKubernetes(t *testing.T) {
 		run  func(*quay, *testing.T)
 	}{
 		{"scenario", (*quay).scenario},
+		{"driver lost", (*quay).driverLost},
 		{"explored by hand", (*quay).explored},
 		{"faults", (*quay).faults},
 		{"keeper killed", (*quay).keeperKilled},
@@ -75,7 +77,7 @@ func documentedRole(t *testing.T) func(verb, kind, name string) error {
 		t.Fatalf("%s has no role: %v", kubernetesPage, err)
 	}
 	return func(verb, kind, name string) error {
-		if verb == "log" || verb == "exec" {
+		if verb == "log" || verb == "exec" || verb == "attach" {
 			kind, verb = "pods/"+verb, "get"
 		}
 		for _, r := range role.Rules {
@@ -122,21 +124,52 @@ func (q *quay) scenario(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "PASS-smoke") || !strings.Contains(string(out), "the nodes are pods of namespace rmq-") {
 		t.Errorf("run: %v\n%s", err, out)
 	}
+	if runs, err := filepath.Glob(filepath.Join(q.base, "state/runs/*/evidence/run.json")); err != nil || len(runs) != 1 {
+		t.Errorf("runs %q, %v", runs, err)
+	} else if text, err := os.ReadFile(runs[0]); err != nil || !strings.Contains(string(text), `"clocks_s": 0.01`) {
+		t.Errorf("the record does not say that clients have clocks of their own: %v\n%s", err, text)
+	}
 	// A cluster may have thousands of pods: a run asks for its own by their names.
 	if lists := q.Calls("list pods") + q.Calls("list namespaces"); lists > 0 {
 		t.Errorf("it listed objects %d times", lists)
 	}
 }
 
+// driverLost evicts clients in the middle of a run: it tells nothing of the broker.
+func (q *quay) driverLost(t *testing.T) {
+	var out bytes.Buffer
+	run := q.command("run", "mqtt/broker-kill-9", "--runtime", "kubernetes", "--no-repeat")
+	run.Stdout, run.Stderr = &out, &out
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	missing := func() string {
+		if names := q.Names("pods"); !slices.Contains(names, "publishers-0-2") {
+			return fmt.Sprint(names)
+		}
+		return ""
+	}
+	if err := await(goneBound, missing); err != nil {
+		t.Error(err)
+	} else {
+		q.Evict(q.Names("namespaces")[0], "subscribers-0-1")
+	}
+	if err := run.Wait(); err == nil || !strings.Contains(out.String(), "INCONCLUSIVE-env") || strings.Contains(out.String(), " drain of ") || !strings.Contains(out.String(), history.LostSight) {
+		t.Errorf("run: %v\n%s", err, out.String())
+	}
+}
+
 func (q *quay) explored(t *testing.T) {
 	a := q.serve()
 	run := q.up(a)
-	for _, fault := range []struct{ kind, target string }{{"pause", "node-2"}, {"kill", "node-3"}, {"stop", "node-1"}, {"restart", "node-2"}} {
+	for _, fault := range []struct{ kind, target string }{
+		{"pause", "node-2"}, {"kill", "node-3"}, {"stop", "node-1"}, {"restart", "node-2"}, {"pause_client", "subscribers"}, {"kill_client", "publishers"},
+	} {
 		if got := a.inject(fault.kind, fault.target); got["landing"] != "landed" {
 			t.Errorf("%s: %v", fault.kind, got)
 		}
 	}
-	if why := a.refused("inject_fault", map[string]any{"type": "partition", "target": "node-2", "params": map[string]any{"duration_s": 2}}); !strings.Contains(why, "use runtime process or docker") {
+	if why := a.refused("inject_fault", map[string]any{"type": "partition", "target": "node-2", "params": map[string]any{"duration_s": 2}}); !strings.Contains(why, "attach to the network of node-") {
 		t.Errorf("partition: %s", why)
 	}
 	if logs := a.call("get_logs", map[string]any{"node": "node-3", "match": "started again"}); !strings.Contains(fmt.Sprint(logs["lines"]), "started again") {

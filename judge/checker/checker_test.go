@@ -958,6 +958,29 @@ func TestRegistersAreNotBarred(t *testing.T) {
 	}
 }
 
+// A read that is stale by less than clocks may be wrong is no violation, and a read of a client of its own is
+// in order by that client's clock.
+func TestClocks(t *testing.T) {
+	for _, test := range []struct {
+		clocks float64
+		wait   time.Duration
+		want   verdict.Status
+	}{{0, 0, verdict.Fail}, {0.01, 0, verdict.Pass}, {0.01, 50 * time.Millisecond, verdict.Fail}} {
+		s := newStory()
+		s.run.ClocksS = test.clocks
+		s.publish(reg, 0, history.OK).fetch(reg, 0).publish(reg, 1, history.OK).wait(test.wait).fetch(reg, 0).wait(time.Second).fetch(reg, 1)
+		if r := judgeStory(t, s.finish(), "retained-register").Results[0]; r.Status != test.want {
+			t.Errorf("%+v: %s: %s", test, r.Status, said(r))
+		}
+	}
+	s := newStory()
+	s.run.ClocksS = 0.01
+	s.join(sub).acked(q1, 0, 9).deliver(sub, q1, 1).deliver(sub, q1, 0)
+	if r := judgeStory(t, s.finish(), "order-per-stream").Results[0]; r.Status != verdict.Fail {
+		t.Errorf("%s: %s", r.Status, said(r))
+	}
+}
+
 // A broker whose limits are not known may forbid a client to publish, or take no message of its
 // size, and acknowledge it all the same: it delivers nothing at all then.
 func TestBarred(t *testing.T) {

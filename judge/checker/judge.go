@@ -53,6 +53,7 @@ func Judge(src Source, ctx Context, claims []string) (Report, error) {
 // A judge holds the folds that go through the history side by side.
 type judge struct {
 	ctx        Context
+	clocks     *clocks
 	ledger     *ledger
 	benches    []*bench
 	complete   *completeness
@@ -93,7 +94,7 @@ func newJudge(ctx Context, claims []string) (*judge, error) {
 	ctx.receipts, ctx.dialogue = newReceipts(ctx.ledger), newDialogue(ctx.ledger)
 	ctx.dialogue.counts = newReached(ctx.ledger, ctx.Run)
 	j := &judge{
-		ctx: ctx, ledger: ctx.ledger, all: newLosses(ctx), reached: ctx.dialogue.counts,
+		ctx: ctx, clocks: newClocks(ctx), ledger: ctx.ledger, all: newLosses(ctx), reached: ctx.dialogue.counts,
 		complete: newCompleteness(ctx), coverage: newCoverage(ctx.ledger), overlooked: newOverlooked(ctx, claims), nodePairs: newNodePairs(ctx.ledger), members: newMembers(ctx.ledger),
 	}
 	for _, name := range claims {
@@ -171,6 +172,7 @@ func (j *judge) add(b *history.Batch) {
 		return
 	}
 	j.events += int64(b.N)
+	b = j.clocks.widened(b)
 	j.broken.guard(func() {
 		j.ledger.add(b)
 		j.complete.add(b)

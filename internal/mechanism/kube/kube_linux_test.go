@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "inside" {
 		os.Exit(m.Run())
 	}
-	if err := cluster.InsideMain(context.Background(), os.Args[2:], os.Stdout); err != nil {
-		fmt.Println(err)
+	if err := cluster.InsideMain(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }

@@ -41,7 +41,8 @@ type Spec struct {
 	Command []string
 	Dir     string            // working directory
 	Files   map[string]string // by their paths in the pod: the keys of the secret named as the node
-	Data    string            // directory at which the volume named as the node is mounted
+	Data    string            // directory at which the volume named as the node is mounted; "" for none
+	Stdin   bool              // its input is that of [Pod.Streams], and ends with it
 	Self    string            // image of this program
 	Grace   time.Duration     // from SIGTERM to SIGKILL when the pod is deleted in order
 }
@@ -59,9 +60,18 @@ type Pod struct {
 // Pod makes a pod that nothing starts again: its broker runs once, and its end is kept.
 func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 	self := corev1.VolumeMount{Name: "self", MountPath: SelfDir}
-	mounts := []corev1.VolumeMount{self, {Name: "data", MountPath: s.Data}}
+	mounts := []corev1.VolumeMount{self}
+	volumes := []corev1.Volume{{Name: "self", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	if len(s.Files) > 0 {
+		volumes = append(volumes, corev1.Volume{Name: "files", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: s.Node}}})
+	}
 	for _, file := range slices.Sorted(maps.Keys(s.Files)) {
 		mounts = append(mounts, corev1.VolumeMount{Name: "files", MountPath: file, SubPath: s.Files[file], ReadOnly: true})
+	}
+	if s.Data != "" {
+		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.Node}
+		volumes = append(volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
+		mounts = append(mounts, corev1.VolumeMount{Name: "data", MountPath: s.Data})
 	}
 	address := []corev1.EnvVar{{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}}
 	none, yes, grace := false, true, int64(s.Grace.Seconds())
@@ -78,16 +88,12 @@ func (n *Namespace) Pod(ctx context.Context, s Spec) (*Pod, error) {
 		}},
 		Containers: []corev1.Container{{
 			Name: container, Image: s.Image, Command: s.Command, WorkingDir: s.Dir, VolumeMounts: mounts,
-			Env: address,
+			Env: address, Stdin: s.Stdin, StdinOnce: s.Stdin,
 		}, {
 			Name: beside, Image: s.Self, Command: []string{SelfPath, "inside", "idle"}, Env: address,
 			SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN", "NET_RAW"}}},
 		}},
-		Volumes: []corev1.Volume{
-			{Name: "self", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "files", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: s.Node}}},
-			{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.Node}}},
-		},
+		Volumes: volumes,
 	}})
 	if err != nil {
 		return nil, err

@@ -112,10 +112,23 @@ func (p *Pod) Exec(ctx context.Context, command ...string) ([]byte, error) {
 
 // run runs a command in a container, with streams.
 func (p *Pod) run(ctx context.Context, in string, command []string, streams remotecommand.StreamOptions) error {
-	ask := p.ask("POST", "exec", in).Param("stdout", "true").Param("stderr", "true").Param("stdin", strconv.FormatBool(streams.Stdin != nil))
+	ask := p.ask("POST", "exec", in)
 	for _, word := range command {
 		ask = ask.Param("command", word)
 	}
+	return p.join(ctx, ask, streams)
+}
+
+// Streams are those of the container's own process, which a pod has once. It returns when the process
+// has ended, or the connection.
+func (p *Pod) Streams(ctx context.Context, in io.Reader, out, complaints io.Writer) error {
+	err := p.join(ctx, p.ask("POST", "attach", p.container), remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: complaints})
+	return failed(err, "read what pod %s writes", p.name)
+}
+
+// join connects streams.
+func (p *Pod) join(ctx context.Context, ask *rest.Request, streams remotecommand.StreamOptions) error {
+	ask = ask.Param("stdout", "true").Param("stderr", "true").Param("stdin", strconv.FormatBool(streams.Stdin != nil))
 	executor, err := p.executor(ask.URL())
 	if err != nil {
 		return err

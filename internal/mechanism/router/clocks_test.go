@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/robustmq/rmq-mcp/internal/offset"
 )
 
 const ms = time.Millisecond
@@ -21,10 +23,10 @@ func burst(there, back time.Duration) (s Sending, seen Sighting) {
 
 // The way there of a link is known although clocks differ, also when one way of it is slow.
 func TestClocks(t *testing.T) {
-	var c clocks
+	var c offset.Estimate
 	silent, seen := burst(2*ms, 2*ms)
 	silent.Back = make([]time.Duration, 3)
-	if c = c.with(silent, seen, 0); len(c.joined(silent, seen).There) > 0 {
+	if c = observed(c, silent, seen); len(joinedBy(c, silent, seen).There) > 0 {
 		t.Errorf("no probe ever came back: %+v", c)
 	}
 	for _, test := range []struct{ there, back, want time.Duration }{
@@ -35,8 +37,8 @@ func TestClocks(t *testing.T) {
 		{2 * ms, 2 * ms, 2 * ms},
 	} {
 		s, seen := burst(test.there, test.back)
-		c = c.with(s, seen, time.Second)
-		if got := c.joined(s, seen); !slices.Equal(got.There, slices.Repeat([]time.Duration{test.want}, 3)) || got.Arrived != 3 {
+		c = observed(c, s, seen)
+		if got := joinedBy(c, s, seen); !slices.Equal(got.There, slices.Repeat([]time.Duration{test.want}, 3)) || got.Arrived != 3 {
 			t.Errorf("%+v: %+v by %+v", test, got, c)
 		}
 	}
@@ -45,7 +47,7 @@ func TestClocks(t *testing.T) {
 func TestJoined(t *testing.T) {
 	s, _ := burst(ms, ms)
 	s.Pings.Duplicated, s.Pings.Corrupted = 1, 1
-	got := clocks{}.joined(s, Sighting{Seen: []int{2, 0, 1}, At: make([]time.Duration, 3), Duplicated: 2, Corrupted: 3})
+	got := joinedBy(offset.Estimate{}, s, Sighting{Seen: []int{2, 0, 1}, At: make([]time.Duration, 3), Duplicated: 2, Corrupted: 3})
 	if got.Arrived != 3 || got.Reordered != 2 || got.Duplicated != 3 || got.Corrupted != 4 {
 		t.Errorf("%+v", got)
 	}

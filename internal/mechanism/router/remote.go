@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
+	"github.com/robustmq/rmq-mcp/internal/offset"
 )
 
 // RemoteOptions say between whom a [Remote] is.
@@ -46,9 +47,9 @@ type Remote struct {
 	own    map[string]netip.Addr // of each node, as its last agent had it
 	rules  []Rule
 	queues map[uint16]netqueue.Treatment
-	queue  uint16               // the last number
-	burst  uint64               // the last session
-	clocks map[[2]string]clocks // of links
+	queue  uint16                        // the last number
+	burst  uint64                        // the last session
+	clocks map[[2]string]offset.Estimate // of links
 	closed bool
 }
 
@@ -70,7 +71,7 @@ var errClosed = errors.New("the network of the nodes is closed")
 func NewRemote(opt RemoteOptions) *Remote {
 	return &Remote{
 		opt: opt, bound: agentBound, agents: map[string]*attached{}, own: map[string]netip.Addr{},
-		queues: map[uint16]netqueue.Treatment{}, clocks: map[[2]string]clocks{},
+		queues: map[uint16]netqueue.Treatment{}, clocks: map[[2]string]offset.Estimate{},
 	}
 }
 
@@ -420,13 +421,12 @@ func (r *Remote) ping(ctx context.Context, ping Ping) (pings Pings, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	link := [2]string{ping.From, ping.To}
-	c := r.clocks[link]
-	if c.trip == 0 {
-		c = r.clocks[[2]string{ping.To, ping.From}].reversed()
+	known := r.clocks[link]
+	if !known.Known() {
+		known = r.clocks[[2]string{ping.To, ping.From}].Reversed()
 	}
-	c = c.with(sending, seen, monotonic())
-	r.clocks[link] = c
-	return c.joined(sending, seen), nil
+	r.clocks[link] = observed(known, sending, seen)
+	return joinedBy(r.clocks[link], sending, seen), nil
 }
 
 // Dial connects from one node to a TCP port of another, 0 for its probe port.

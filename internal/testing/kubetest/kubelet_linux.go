@@ -2,6 +2,7 @@ package kubetest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,9 @@ func uid(n int64) types.UID { return types.UID(fmt.Sprintf("00000000-0000-4000-8
 type process struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
+	in    *os.File // streams of a process that has an input; others write to the log
+	out   *os.File
+	errs  *os.File
 	mu    sync.Mutex
 	lines []string // that it wrote, each with its time
 }
@@ -80,13 +84,7 @@ func (s *Server) begin(k key, made *unstructured.Unstructured) {
 	p.cmd.Dir = broker.WorkingDir
 	p.cmd.Env = append(os.Environ(), "POD_IP="+s.addressOf(k.space, pod.Labels), "KUBECONFIG="+s.Kubeconfig)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	read, write, err := os.Pipe()
-	if err == nil {
-		p.cmd.Stdout, p.cmd.Stderr = write, write
-		err = p.cmd.Start()
-		write.Close()
-	}
-	if err != nil {
+	if err := p.start(broker.Stdin); err != nil {
 		status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 127, Message: err.Error()}
 		return
 	}
@@ -94,7 +92,12 @@ func (s *Server) begin(k key, made *unstructured.Unstructured) {
 	started := metav1.Now()
 	status.State.Running = &corev1.ContainerStateRunning{StartedAt: started}
 	told := make(chan struct{})
-	go func() { defer close(told); p.read(read) }()
+	go func() {
+		defer close(told)
+		if p.in == nil {
+			p.read(p.out)
+		}
+	}()
 	go func() {
 		p.cmd.Wait()
 		<-told
@@ -113,6 +116,32 @@ func (s *Server) begin(k key, made *unstructured.Unstructured) {
 		}}})
 		s.publish("MODIFIED", k, made)
 	}()
+}
+
+// start starts the process with pipes.
+func (p *process) start(input bool) error {
+	var theirs []*os.File
+	pipe := func() (read, write *os.File) {
+		read, write, err := os.Pipe()
+		if err != nil {
+			panic(err) // no descriptors are left
+		}
+		return read, write
+	}
+	var write *os.File
+	p.out, write = pipe()
+	p.cmd.Stdout, p.cmd.Stderr, theirs = write, write, append(theirs, write)
+	if input {
+		var read *os.File
+		read, p.in = pipe()
+		p.errs, write = pipe()
+		p.cmd.Stdin, p.cmd.Stderr, theirs = read, write, append(theirs, read, write)
+	}
+	err := p.cmd.Start()
+	for _, f := range theirs {
+		f.Close()
+	}
+	return err
 }
 
 // work makes the pod of a job. The caller holds the lock.
@@ -142,14 +171,7 @@ func (s *Server) lay(space string, pod corev1.Pod) error {
 			return fmt.Errorf("persistentvolumeclaim %q not found", c.ClaimName)
 		}
 	}
-	if len(pod.Spec.Volumes) == 0 {
-		return nil
-	}
-	name := pod.Labels[kube.LabelNode]
-	secret := s.objects[key{"secrets", space, name}]
-	if secret == nil {
-		return fmt.Errorf("secret %q not found", name)
-	}
+	secret := s.objects[key{"secrets", space, pod.Labels[kube.LabelNode]}]
 	for _, m := range pod.Spec.Containers[0].VolumeMounts {
 		switch m.Name {
 		case "data":
@@ -157,6 +179,9 @@ func (s *Server) lay(space string, pod corev1.Pod) error {
 				return err
 			}
 		case "files":
+			if secret == nil {
+				return fmt.Errorf("secret %q not found", pod.Labels[kube.LabelNode])
+			}
 			text, ok, _ := unstructured.NestedString(secret.Object, "data", m.SubPath)
 			content, err := base64.StdEncoding.DecodeString(text)
 			if !ok || err != nil {
@@ -291,8 +316,8 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, k key) {
 	}
 }
 
-// exec answers the commands of rmq-mcp in a pod, by the protocol v5.channel.k8s.io: the first
-// byte of a message is its channel, 1 for output and 3 for how the command ended.
+// exec runs a command of rmq-mcp in a pod. The fake has no process namespaces, so the broker is named to
+// a look for it.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request, k key) {
 	p, err := s.podOf(k)
 	if err == nil {
@@ -306,38 +331,86 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, k key) {
 		refuse(w, err)
 		return
 	}
+	argv := r.URL.Query()["command"]
+	if len(argv) < 3 || argv[0] != kube.Self && argv[0] != kube.SelfPath || argv[1] != "inside" {
+		refuse(w, apierrors.NewBadRequest(fmt.Sprintf("exec: %q: not found", argv)))
+		return
+	}
+	if len(argv) == 3 {
+		argv = append(argv, strconv.Itoa(p.cmd.Process.Pid), p.born())
+	}
+	q := &process{cmd: exec.Command(s.Self[0], append(slices.Clone(s.Self[1:]), argv[1:]...)...)}
+	if err := q.start(true); err != nil {
+		refuse(w, err)
+		return
+	}
+	s.stream(w, r, q, q.cmd.Wait)
+}
+
+// attach connects the streams of a pod's process.
+func (s *Server) attach(w http.ResponseWriter, r *http.Request, k key) {
+	p, err := s.podOf(k)
+	if err == nil && p.in == nil {
+		err = apierrors.NewBadRequest("the container has no input")
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	s.stream(w, r, p, func() error { return nil })
+}
+
+// stream connects the streams of a process by the protocol v5.channel.k8s.io: the first byte of a
+// message is its channel, 0 for input, 1 for output, 2 for complaints, 3 for how the process ended, and
+// 255 closes a channel.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, p *process, wait func() error) {
 	upgrade := websocket.Upgrader{Subprotocols: []string{"v5.channel.k8s.io"}}
 	conn, err := upgrade.Upgrade(w, r, nil)
 	if err != nil {
+		p.in.Close()
 		return
 	}
 	defer conn.Close()
-	out, err := s.command(p, r.URL.Query()["command"])
+	go func() {
+		defer p.in.Close()
+		for {
+			_, message, err := conn.ReadMessage()
+			if err != nil || len(message) == 0 || message[0] == 255 {
+				return
+			}
+			p.in.Write(message[1:])
+		}
+	}()
+	var writing sync.Mutex
+	send := func(channel byte, data []byte) error {
+		writing.Lock()
+		defer writing.Unlock()
+		return conn.WriteMessage(websocket.BinaryMessage, append([]byte{channel}, data...))
+	}
+	var complaints bytes.Buffer
+	copied := make(chan struct{})
+	pass := func(channel byte, from *os.File) {
+		defer from.Close()
+		for b := make([]byte, 32<<10); ; {
+			n, err := from.Read(b)
+			if channel == 2 {
+				complaints.Write(b[:n])
+			}
+			if err != nil || send(channel, b[:n]) != nil {
+				return
+			}
+		}
+	}
+	go func() { defer close(copied); pass(2, p.errs) }()
+	pass(1, p.out)
+	<-copied
 	status := metav1.Status{Status: metav1.StatusSuccess}
-	if err != nil {
-		status = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
+	if err := wait(); err != nil {
+		status = metav1.Status{Status: metav1.StatusFailure, Message: fmt.Sprintf("%v: %s", err, complaints.Bytes())}
 	}
-	conn.WriteMessage(websocket.BinaryMessage, append([]byte{1}, out...))
 	text, _ := json.Marshal(status)
-	conn.WriteMessage(websocket.BinaryMessage, append([]byte{3}, text...))
+	send(3, text)
 	conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
-}
-
-// command is one of this program's own. The fake has no process namespaces, so the broker is
-// named to a look for it; without a program it answers itself.
-func (s *Server) command(p *process, argv []string) ([]byte, error) {
-	if len(argv) < 3 || !slices.Equal(argv[:2], []string{kube.Self, "inside"}) {
-		return nil, fmt.Errorf("exec: %q: not found", argv)
-	}
-	ask, pid := argv[2:], p.cmd.Process.Pid
-	if len(ask) == 1 {
-		ask = append(ask, strconv.Itoa(pid), p.born())
-	}
-	out, err := exec.Command(s.Self[0], append(slices.Clone(s.Self[1:]), append([]string{"inside"}, ask...)...)...).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("%v: %s", err, out)
-	}
-	return out, nil
 }
 
 // born is the start of the process as the kernel counts it.

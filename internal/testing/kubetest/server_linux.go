@@ -138,6 +138,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.log(w, r, k)
 	case "exec":
 		s.exec(w, r, k)
+	case "attach":
+		s.attach(w, r, k)
 	case "watch":
 		s.watch(w, r, k)
 	default:
