@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
@@ -42,6 +43,7 @@ type DriverPod struct {
 	*podded
 	over   chan struct{} // closed when its output has ended
 	cancel func()        // ends it
+	leave  func() error  // removes the pod
 
 	asking sync.Mutex // of attendant
 	attendant
@@ -82,7 +84,7 @@ func (d *DriverPods) Start(ctx context.Context, name string, cmd *exec.Cmd, in, 
 	ctx, cancel := context.WithTimeout(ctx, podBound)
 	defer cancel()
 	node := name
-	name = fmt.Sprintf("%s-%d", node, d.pods.drivers.Add(1))
+	name = d.next(node)
 	spec := kube.Spec{
 		Name: name, Node: node, Image: d.pods.self, Self: d.pods.self, Stdin: true,
 		Command: append([]string{kube.Self}, cmd.Args[len(d.pods.opts.Program):]...),
@@ -122,6 +124,13 @@ func (d *DriverPods) Start(ctx context.Context, name string, cmd *exec.Cmd, in, 
 		p.attendant.Close()
 		return nil, err
 	}
+	d.change(func(all []*DriverPod) []*DriverPod { return append(all, p) })
+	p.leave = func() error {
+		d.change(func(all []*DriverPod) []*DriverPod {
+			return slices.DeleteFunc(all, func(q *DriverPod) bool { return q == p })
+		})
+		return pod.Delete(context.WithoutCancel(ctx))
+	}
 	go func() {
 		defer close(p.over)
 		p.lose(pod.Streams(streams, in, out, cmd.Stderr))
@@ -129,6 +138,45 @@ func (d *DriverPods) Start(ctx context.Context, name string, cmd *exec.Cmd, in, 
 		out.Close()
 	}()
 	return p, nil
+}
+
+// next is a name for the next pod.
+func (d *DriverPods) next(name string) string {
+	d.pods.driving.Lock()
+	defer d.pods.driving.Unlock()
+	d.pods.driven++
+	return fmt.Sprintf("%s-%d", name, d.pods.driven)
+}
+
+// change changes the list of the pods that run.
+func (d *DriverPods) change(how func([]*DriverPod) []*DriverPod) {
+	d.pods.driving.Lock()
+	defer d.pods.driving.Unlock()
+	d.pods.drivers = how(d.pods.drivers)
+}
+
+// Names are those of the pods that run, the oldest first.
+func (d *DriverPods) Names() (names []string) {
+	d.change(func(all []*DriverPod) []*DriverPod {
+		for _, p := range all {
+			names = append(names, p.pod.Name())
+		}
+		return all
+	})
+	return names
+}
+
+// Attach is [Node.Attach] of a pod.
+func (d *DriverPods) Attach(ctx context.Context, name string, command ...string) (io.ReadWriteCloser, netip.Addr, error) {
+	d.pods.driving.Lock()
+	at := slices.IndexFunc(d.pods.drivers, func(p *DriverPod) bool { return p.pod.Name() == name })
+	if at < 0 {
+		d.pods.driving.Unlock()
+		return nil, netip.Addr{}, fmt.Errorf("no driver runs in a pod %s", name)
+	}
+	p := d.pods.drivers[at]
+	d.pods.driving.Unlock()
+	return p.attach(ctx, command...)
 }
 
 // lose notes the first error by which it is lost.
@@ -157,8 +205,9 @@ func (p *DriverPod) Wait() error {
 		}
 	}
 	if lost != nil {
-		return errors.Join(errors.New(history.LostSight+lost.Error()), p.Kill())
+		return errors.Join(errors.New(history.LostSight+lost.Error()), p.leave())
 	}
+	_ = p.leave() // it goes with the namespace otherwise
 	switch s := p.last; {
 	case s.Why != "" || !s.Ended:
 		return errors.New(history.LostSight + cmp.Or(s.Why, "its pod was removed"))

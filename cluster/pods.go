@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -48,7 +47,10 @@ type pods struct {
 	self    string // image of this program
 	address map[string]string
 	release context.CancelFunc // ends the renewal of the lease
-	drivers atomic.Int32       // pods of them so far
+
+	driving sync.Mutex
+	driven  int          // pods of drivers so far
+	drivers []*DriverPod // those that run
 
 	mu  sync.Mutex
 	sum string // of the nodes' image, once a machine has told it

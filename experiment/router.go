@@ -21,6 +21,7 @@ type routing struct {
 	network
 	queues queues
 	shaper *shaper.Shaper
+	remote *router.Remote // between pods; nil in a star
 }
 
 // queues treat packets until they are closed.
@@ -40,7 +41,7 @@ type network interface {
 func (s *stage) openRouting() error {
 	if s.start.Cluster.Beyond() {
 		r := s.remote()
-		s.routing = &routing{network: r, queues: r}
+		s.routing = &routing{network: r, queues: r, remote: r}
 		return nil
 	}
 	star, ok := s.network.(interface{ Hosts() []cluster.Host })
@@ -78,8 +79,12 @@ func (s *stage) openRouting() error {
 // remote is the router between nodes that are pods.
 func (s *stage) remote() *router.Remote {
 	return router.NewRemote(router.RemoteOptions{
-		Nodes: func() []string { return names(s.cluster.Nodes()) },
+		Nodes:   func() []string { return names(s.cluster.Nodes()) },
+		Clients: s.cluster.DriverPods().Names,
 		Attach: func(ctx context.Context, name string) (io.ReadWriteCloser, netip.Addr, error) {
+			if drivers := s.cluster.DriverPods(); slices.Contains(drivers.Names(), name) {
+				return drivers.Attach(ctx, name, "network")
+			}
 			n, err := s.node(name)
 			if err != nil {
 				return nil, netip.Addr{}, err
@@ -109,8 +114,12 @@ func (r *routing) close() error {
 		}
 		return nil
 	}
-	err := errors.Join(failed(r.Close(), "take down the rules of the router"), failed(r.queues.Close(), "let go of held packets"))
-	if r.shaper == nil { // pods have none, or it could not be opened
+	err := failed(r.Close(), "take down the rules of the router")
+	if r.remote != nil { // it is the queues too
+		return err
+	}
+	err = errors.Join(err, failed(r.queues.Close(), "let go of held packets"))
+	if r.shaper == nil { // it could not be opened
 		return err
 	}
 	return errors.Join(err, failed(r.shaper.Close(), "take off the queueing disciplines"))

@@ -116,20 +116,28 @@ func TestFaultsOnBrokersOfSomebodyElse(t *testing.T) {
 
 // A scenario with a fault that nodes made of an image cannot have is refused before anything starts.
 func TestFaultsOnImages(t *testing.T) {
-	for _, test := range []struct{ scenario, runtime, want string }{
-		{"mqtt/leader-isolated", cluster.RuntimePods, ""},
-		{"mqtt/network-delay", cluster.RuntimePods, "delay of all: a rule in a pod cannot tell clients from the witness; set with to nodes"},
-		{rewritten(t, "mqtt/network-delay", "with: clients", "with: nodes"), cluster.RuntimePods, ""},
-		{rewritten(t, "mqtt/network-delay", ", with: clients", ""), cluster.RuntimePods, "delay of all: a rule in a pod"},
-		{rewritten(t, "mqtt/leader-isolated", "target: leader", "target: node-1~clients"), cluster.RuntimePods, "partition of node-1~clients: a rule in a pod"},
-		{rewritten(t, "mqtt/leader-isolated", "fault: partition", "fault: unreachable"), cluster.RuntimePods, "unreachable of leader: the network between pods is not ours"},
-		{"mqtt/network-delay", cluster.RuntimeDocker, ""},
-		{"mqtt/broker-starved", cluster.RuntimeDocker, "schedule step 1: cpu of leader: nothing is mounted, loaded or limited"},
-		{"mqtt/broker-starved", "", ""},
+	pods := cluster.Config{Runtime: cluster.RuntimePods}
+	tapped := cluster.Config{Runtime: cluster.RuntimePods, Arm: []string{cluster.ArmTap}}
+	for _, test := range []struct {
+		scenario string
+		on       cluster.Config
+		sdk      string
+		want     string
+	}{
+		{"mqtt/leader-isolated", pods, "python", ""},
+		{"mqtt/network-delay", pods, "", ""},
+		{"mqtt/network-delay", pods, "python", "a fault between nodes and clients needs clients in pods"},
+		{"mqtt/network-delay", tapped, "", "needs clients in pods: choose an SDK that is part of rmq-mcp, such as go, and arm no tap"},
+		{rewritten(t, "mqtt/network-delay", "with: clients", "with: nodes"), tapped, "", ""},
+		{rewritten(t, "mqtt/leader-isolated", "target: leader", "target: node-1~clients"), tapped, "", "needs clients in pods"},
+		{rewritten(t, "mqtt/leader-isolated", "fault: partition", "fault: unreachable"), pods, "", "unreachable of leader: the network between pods is not ours"},
+		{"mqtt/network-delay", cluster.Config{Runtime: cluster.RuntimeDocker}, "python", ""},
+		{"mqtt/broker-starved", cluster.Config{Runtime: cluster.RuntimeDocker}, "", "schedule step 1: cpu of leader: nothing is mounted, loaded or limited"},
+		{"mqtt/broker-starved", cluster.Config{}, "", ""},
 	} {
-		_, err := checked(keeper.Start{Scenario: test.scenario, Cluster: cluster.Config{Runtime: test.runtime}})
+		_, err := checked(keeper.Start{Scenario: test.scenario, Cluster: test.on, SDK: test.sdk})
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s on %q: %v; want %q", test.scenario, test.runtime, err, test.want)
+			t.Errorf("%s of %q on %+v: %v; want %q", test.scenario, test.sdk, test.on, err, test.want)
 		}
 	}
 }

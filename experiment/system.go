@@ -11,6 +11,7 @@ import (
 	"github.com/robustmq/rmq-mcp/clients"
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/cluster"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // The stage is the system of the load.
@@ -69,12 +70,14 @@ func (s *stage) driverLost(name string, err error) {
 
 // podded reports whether drivers run in pods, beside nodes that are pods: no tap of this machine is between
 // them.
-func (s *stage) podded() bool { return s.cluster.DriverPods() != nil && s.tap == nil }
+func (s *stage) podded() bool {
+	return s.cluster != nil && s.cluster.DriverPods() != nil && s.tap == nil
+}
 
 // place finds a place for a driver: a pod, if the driver is part of this program, or this machine.
 func (s *stage) place(ctx context.Context, name string, cmd clients.Program) (clients.Place, error) {
 	if s.podded() && cmd.SDK.Builtin {
-		return podPlace{ctx, s.cluster.DriverPods(), name}, nil
+		return podPlace{ctx, s.cluster.DriverPods(), s.routing.remote, name}, nil
 	}
 	host, err := s.network.Host(name)
 	return clients.Here(host), err
@@ -83,9 +86,17 @@ func (s *stage) place(ctx context.Context, name string, cmd clients.Program) (cl
 type podPlace struct {
 	ctx  context.Context
 	pods *cluster.DriverPods
+	net  *router.Remote
 	name string
 }
 
 func (p podPlace) Start(cmd *exec.Cmd, in, out *os.File) (clients.Process, error) {
-	return p.pods.Start(p.ctx, p.name, cmd, in, out)
+	d, err := p.pods.Start(p.ctx, p.name, cmd, in, out)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.net.Join(p.ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("show the faults of the network at %s: %w", p.name, err), d.Kill(), d.Wait())
+	}
+	return d, nil
 }

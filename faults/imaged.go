@@ -7,7 +7,7 @@ import (
 
 // Imaged says why nodes that are made of an image cannot have a fault of the kind, "" if they can.
 // Pods are such nodes on machines that are not ours.
-func (k Kind) Imaged(target string, params map[string]any, pods bool) string {
+func (k Kind) Imaged(pods bool) string {
 	switch {
 	case k.Arms == "disk" || slices.Contains([]string{"disk", "time", "resource"}, k.Family):
 		return "nothing is mounted, loaded or limited beside a broker that is made of an image; use runtime process"
@@ -15,14 +15,15 @@ func (k Kind) Imaged(target string, params map[string]any, pods bool) string {
 		return ""
 	case k.Cabled:
 		return "the network between pods is not ours; use runtime process"
-	case k.amongClients(target, params):
-		return "a rule in a pod cannot tell clients from the witness; set with to nodes, or use runtime process"
 	}
 	return ""
 }
 
-// amongClients reports whether a network fault is about links with clients.
-func (k Kind) amongClients(target string, params map[string]any) bool {
+// AmongClients reports whether a fault is about the network between nodes and clients.
+func (k Kind) AmongClients(target string, params map[string]any) bool {
+	if k.Family != "network" {
+		return false
+	}
 	if _, _, _, link := SplitLink(target); link {
 		return slices.ContainsFunc(Sides(target), func(side string) bool { return strings.HasPrefix(side, "clients") })
 	}

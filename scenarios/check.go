@@ -257,6 +257,14 @@ func (step *Step) checkTarget() error {
 	return nil
 }
 
+// AmongClients reports whether a fault is about the network between nodes and clients.
+func (s *Scenario) AmongClients() bool {
+	return slices.ContainsFunc(s.Schedule, func(step Step) bool {
+		k, ok := step.kind()
+		return ok && k.AmongClients(step.Target, step.Params)
+	})
+}
+
 // Fits refuses a schedule with a node that a cluster of known size does not have, or with a fault that
 // is not for nodes made of an image.
 func (s *Scenario) Fits(c cluster.Config) error {
@@ -270,7 +278,7 @@ func (s *Scenario) Fits(c cluster.Config) error {
 		if !ok || !c.Imaged() {
 			continue
 		}
-		if why := k.Imaged(step.Target, step.Params, c.Beyond()); why != "" {
+		if why := k.Imaged(c.Beyond()); why != "" {
 			return fmt.Errorf("scenario %s: schedule step %d: %s of %s: %s", s.Name, i+1, step.Fault, step.Target, why)
 		}
 	}

@@ -43,7 +43,7 @@ type liveCluster struct {
 	stateDir string
 	traffic  string // file of the scenario whose workload flows
 	nodes    int
-	beyond   bool // the nodes run on other machines
+	between  bool // network faults act between nodes alone, as clients connect through a tap on this machine
 	caller   keeper.Caller
 
 	upgradeTo string
@@ -52,7 +52,7 @@ type liveCluster struct {
 // startLive starts a cluster with a workload. It arms everything that the kinds need, as far as this
 // host has it.
 func startLive(ctx context.Context, runner attempt.Runner, config cluster.Config, kinds []faults.Kind) (c *liveCluster, err error) {
-	c = &liveCluster{flavor: config.Flavor, stateDir: runner.Dir, beyond: config.Beyond(), caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
+	c = &liveCluster{flavor: config.Flavor, stateDir: runner.Dir, caller: keeper.Caller{Via: "cli", Client: "rmq-mcp " + build.Version(), Tool: "doctor"}}
 	c.traffic = filepath.Join(runner.Dir, "doctor_traffic.md")
 	if err := os.WriteFile(c.traffic, traffic, 0o644); err != nil {
 		return nil, fmt.Errorf("write the workload: %w", err)
@@ -61,6 +61,7 @@ func startLive(ctx context.Context, runner attempt.Runner, config cluster.Config
 		return nil, err
 	}
 	config.Arm = armsOf(ctx, config, kinds)
+	c.between = config.Beyond() && slices.Contains(config.Arm, cluster.ArmTap)
 	c.client, err = runner.Start(ctx, keeper.Start{Cluster: config, GraceS: 1, Caller: c.caller})
 	if err != nil {
 		return nil, err
@@ -208,8 +209,8 @@ func (c *liveCluster) inject(ctx context.Context, k faults.Kind) (Row, error) {
 		}
 		row.Params["binary"] = c.upgradeTo
 	}
-	if c.beyond && slices.ContainsFunc(k.Params, func(p faults.Param) bool { return p.Name == "with" }) {
-		row.Params["with"] = "nodes" // there a rule cannot tell clients from the witness
+	if c.between && slices.ContainsFunc(k.Params, func(p faults.Param) bool { return p.Name == "with" }) {
+		row.Params["with"] = "nodes"
 	}
 	before, err := c.landings()
 	if err != nil {

@@ -35,12 +35,11 @@ type Client struct {
 // Network faults need namespaces, of this host or of pods, and nodes made of an image have nothing
 // armed beside them (docs/faults.md).
 func Doable(namespaces bool, on cluster.Config, can func(faults.Kind) bool) (types []string) {
-	between := map[string]any{"with": "nodes"}
 	for _, k := range faults.Catalog() {
 		switch {
 		case k.Draw.Never != "" || !can(k):
 		case k.Family == "network" && !namespaces && !on.Beyond():
-		case on.Imaged() && (k.Imaged("", between, on.Beyond()) != "" || k.Draw.NoImage):
+		case on.Imaged() && (k.Imaged(on.Beyond()) != "" || k.Draw.NoImage):
 		default:
 			types = append(types, k.Type)
 		}

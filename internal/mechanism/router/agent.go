@@ -17,7 +17,8 @@ const agentName = "Agent"
 // A Part is the rules of an agent, about packets to its host, and the treatment of its queues.
 type Part struct {
 	Own    netip.Addr
-	Hosts  map[string]netip.Addr // of all nodes
+	Hosts  map[string]netip.Addr // own addresses
+	Leads  map[string]netip.Addr // that lead to nodes
 	Rules  []Rule
 	Queues map[uint16]netqueue.Treatment
 }

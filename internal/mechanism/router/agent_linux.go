@@ -80,9 +80,14 @@ func (a *agent) Show(p Part, _ *struct{}) error {
 	if a.broken != nil {
 		return a.broken
 	}
-	k := known{all: p.Hosts}
-	for _, at := range p.Hosts {
-		k.servers = append(k.servers, at)
+	k, leads := known{all: p.Hosts}, map[netip.Addr]netip.Addr{}
+	for node, lead := range p.Leads {
+		if at, ok := p.Hosts[node]; ok && at != lead {
+			leads[at] = lead
+			k.servers = append(k.servers, at, lead)
+		} else if ok {
+			k.servers = append(k.servers, at)
+		}
 	}
 	all, err := resolve(p.Rules, k)
 	if err != nil {
@@ -91,6 +96,11 @@ func (a *agent) Show(p Part, _ *struct{}) error {
 	var own []shown
 	for _, s := range all {
 		s.ways = slices.DeleteFunc(s.ways, func(w way) bool { return w.to != p.Own })
+		for _, w := range s.ways {
+			if lead, ok := leads[w.from]; ok {
+				s.ways = append(s.ways, way{lead, w.to})
+			}
+		}
 		if len(s.ways) > 0 {
 			own = append(own, s)
 		}

@@ -21,10 +21,11 @@ import (
 
 // RemoteOptions say between whom a [Remote] is.
 type RemoteOptions struct {
-	Nodes func() []string // their names
-	// Attach starts [Serve] in the network namespace of a node. It returns the agent's streams
-	// and the node's address for other nodes. Closing the streams ends reads and writes.
-	Attach func(ctx context.Context, node string) (io.ReadWriteCloser, netip.Addr, error)
+	Nodes   func() []string // their names
+	Clients func() []string // names of the hosts of clients, those of now
+	// Attach starts [Serve] in the network namespace of a host. It returns the agent's streams
+	// and the host's address for other hosts. Closing the streams ends reads and writes.
+	Attach func(ctx context.Context, host string) (io.ReadWriteCloser, netip.Addr, error)
 	// Reach returns the probe port of a node for this machine, at the address by which peers know
 	// the node.
 	Reach func(node string) (netip.AddrPort, error)
@@ -32,19 +33,17 @@ type RemoteOptions struct {
 	Witness string
 }
 
-// A Remote shows rules between nodes of other machines, treats the packets that they queue, and
-// probes the links between them. Each node has an agent in its network namespace, attached on demand.
-// Its rules are gone with it, so the next agent of a node shows them again.
-//
-// Clients and the witness come from one address, so rules are about nodes alone. Neither routes nor
-// cables can be acted on.
+// A Remote shows rules between hosts of other machines, nodes and clients, treats the packets that they
+// queue, and probes the links between them. Each host has an agent in its network namespace, attached
+// on demand. Its rules are gone with it, so the next agent of a node shows them again. Neither routes
+// nor cables can be acted on.
 type Remote struct {
 	opt   RemoteOptions
 	bound time.Duration // see agentBound
 
 	mu     sync.Mutex
 	agents map[string]*attached
-	own    map[string]netip.Addr // of each node, as its last agent had it
+	own    map[string]netip.Addr // of each host, as its last agent had it
 	rules  []Rule
 	queues map[uint16]netqueue.Treatment
 	queue  uint16                        // the last number
@@ -53,7 +52,7 @@ type Remote struct {
 	closed bool
 }
 
-// An attached is the agent of a node.
+// An attached is the agent of a host.
 type attached struct {
 	*rpc.Client
 	own netip.Addr
@@ -79,7 +78,8 @@ func NewRemote(opt RemoteOptions) *Remote {
 func (r *Remote) Close() (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed, r.rules, r.queues = true, nil, nil
+	r.closed, r.rules = true, nil
+	clear(r.queues)
 	for _, a := range r.agents {
 		err = errors.Join(err, a.Close())
 	}
@@ -91,30 +91,34 @@ func (r *Remote) Close() (err error) {
 // seconds.
 const agentBound = 10 * time.Second
 
-// agent returns that of a node. If there is none it attaches one, and has it show the rules first. The caller holds the lock.
-func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
-	if a := r.agents[node]; a != nil {
+// hosts are those that may have an agent.
+func (r *Remote) hosts() []string { return slices.Concat(r.opt.Nodes(), r.opt.Clients()) }
+
+// agent returns that of a host. If there is none it attaches one, and has it show the rules first. The
+// caller holds the lock.
+func (r *Remote) agent(ctx context.Context, host string) (*attached, error) {
+	if a := r.agents[host]; a != nil {
 		return a, nil
 	}
 	if r.closed {
 		return nil, errClosed
 	}
-	if !slices.Contains(r.opt.Nodes(), node) {
-		return nil, fmt.Errorf("no node %q", node)
+	if !slices.Contains(r.hosts(), host) {
+		return nil, fmt.Errorf("no host %q", host)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.bound)
 	defer cancel()
-	conn, own, err := r.opt.Attach(ctx, node)
+	conn, own, err := r.opt.Attach(ctx, host)
 	if err != nil {
-		return nil, fmt.Errorf("attach to the network of %s: %w", node, err)
+		return nil, fmt.Errorf("attach to the network of %s: %w", host, err)
 	}
 	a := &attached{own: own}
 	left := make(chan struct{})
 	a.Client = rpc.NewClient(&watched{conn, sync.OnceFunc(func() { close(left) })})
-	r.agents[node], r.own[node] = a, own
+	r.agents[host], r.own[host] = a, own
 	go func() {
 		<-left
-		r.lost(node, a)
+		r.lost(host, a)
 	}()
 	_, err = ask[Sighting](ctx, r, a, "Seen", uint64(0)) // it answers once its ports are open
 	if err == nil && r.shows() {
@@ -122,8 +126,8 @@ func (r *Remote) agent(ctx context.Context, node string) (*attached, error) {
 	}
 	if err != nil {
 		a.Close()
-		delete(r.agents, node)
-		return nil, fmt.Errorf("attach to the network of %s: %w", node, err)
+		delete(r.agents, host)
+		return nil, fmt.Errorf("attach to the network of %s: %w", host, err)
 	}
 	return a, nil
 }
@@ -173,21 +177,70 @@ func ask[T any](ctx context.Context, r *Remote, a *attached, method string, args
 
 // lost forgets an agent that is gone, and attaches the next one if there are rules: the node may have
 // been restarted.
-func (r *Remote) lost(node string, a *attached) {
+func (r *Remote) lost(host string, a *attached) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a.Close()
-	if r.agents[node] != a {
+	if r.agents[host] != a {
 		return
 	}
-	delete(r.agents, node)
-	for !r.closed && r.shows() && r.agents[node] == nil {
-		if _, err := r.agent(context.Background(), node); err != nil {
+	delete(r.agents, host)
+	for !r.closed && r.shows() && r.agents[host] == nil && slices.Contains(r.hosts(), host) {
+		if _, err := r.agent(context.Background(), host); err != nil {
 			r.mu.Unlock()
 			time.Sleep(200 * time.Millisecond)
 			r.mu.Lock()
 		}
 	}
+}
+
+// Join shows rules about clients at a host of clients that is new.
+func (r *Remote) Join(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !aboutClients(r.rules) {
+		return nil
+	}
+	return r.show(ctx, r.rules, r.queues, true)
+}
+
+// aboutClients reports whether a rule is about links with clients.
+func aboutClients(rules []Rule) bool {
+	return slices.ContainsFunc(rules, func(rule Rule) bool {
+		return slices.ContainsFunc(rule.Links, func(l Link) bool {
+			return slices.Contains(l.From, Clients) || slices.Contains(l.To, Clients)
+		})
+	})
+}
+
+// named are rules with the names of hosts in place of [Clients].
+func (r *Remote) named(rules []Rule) (out []Rule) {
+	for _, rule := range rules {
+		rule.Links = r.namedLinks(rule.Links)
+		rule.Links = slices.DeleteFunc(rule.Links, func(l Link) bool { return len(l.From) == 0 || len(l.To) == 0 })
+		if len(rule.Links) > 0 {
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+func (r *Remote) namedLinks(links []Link) (out []Link) {
+	for _, l := range links {
+		out = append(out, Link{From: r.namedHosts(l.From), To: r.namedHosts(l.To)})
+	}
+	return out
+}
+
+func (r *Remote) namedHosts(names []string) (out []string) {
+	for _, name := range names {
+		if name == Clients {
+			out = append(out, r.opt.Clients()...)
+		} else {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Missing says what the kernel of a node lacks for an action, "" for nothing.
@@ -212,13 +265,6 @@ func (r *Remote) Missing(do Action) string {
 
 // Render shows exactly these rules. Each node shows those about packets to it.
 func (r *Remote) Render(ctx context.Context, rules []Rule) error {
-	for _, rule := range rules {
-		for _, l := range rule.Links {
-			if slices.Contains(append(slices.Clone(l.From), l.To...), Clients) {
-				return fmt.Errorf("rule of %s: a link with clients: %w", rule.Fault, ErrRemote)
-			}
-		}
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.change(ctx, slices.Clone(rules), r.queues)
@@ -231,12 +277,8 @@ func (r *Remote) Treat(queue uint16, how netqueue.Treatment) error {
 	if r.queues[queue] == how {
 		return nil
 	}
-	queues := map[uint16]netqueue.Treatment{queue: how}
-	for n, other := range r.queues {
-		if n != queue {
-			queues[n] = other
-		}
-	}
+	queues := maps.Clone(r.queues)
+	queues[queue] = how
 	return r.change(context.Background(), r.rules, queues)
 }
 
@@ -284,19 +326,28 @@ func (r *Remote) fresh(rules []Rule, queues map[uint16]netqueue.Treatment) bool 
 	})
 }
 
-// show has every node show its part of rules, and treat all queues. It attaches agents, or leaves
+// show has every host show its part of rules, and treat all queues. It attaches agents, or leaves
 // out nodes without one. The caller holds the lock.
 func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqueue.Treatment, attach bool) error {
 	if attach {
-		for _, node := range r.opt.Nodes() {
+		hosts := r.opt.Nodes()
+		if aboutClients(rules) {
+			hosts = r.hosts()
+		}
+		for _, node := range hosts {
 			if _, err := r.agent(ctx, node); err != nil {
 				return err
 			}
 		}
 	}
+	leads, err := r.leads()
+	if err != nil {
+		return err
+	}
+	rules = r.named(rules)
 	var all errgroup.Group // a node that fails keeps no other from its part
 	for node, a := range r.agents {
-		part := Part{Own: a.own, Hosts: maps.Clone(r.own), Rules: rules, Queues: queues}
+		part := Part{Own: a.own, Hosts: maps.Clone(r.own), Leads: leads, Rules: rules, Queues: queues}
 		all.Go(func() error {
 			_, err := ask[struct{}](context.WithoutCancel(ctx), r, a, "Show", part)
 			ended := errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -331,7 +382,12 @@ func (r *Remote) Hits(fault string) (all Hits, err error) {
 			all.Servers[at] = all.Servers[at].plus(c)
 		}
 	}
-	return all, nil
+	return all, r.fold(func(lead, own netip.Addr) {
+		if c, ok := all.Servers[lead]; ok {
+			delete(all.Servers, lead)
+			all.Servers[own] = all.Servers[own].plus(c)
+		}
+	})
 }
 
 // Counts are what a queue met at all nodes.
@@ -351,7 +407,12 @@ func (r *Remote) Counts(queue uint16) (all netqueue.Counts, err error) {
 			all.Ends[at] += n
 		}
 	}
-	return all, nil
+	return all, r.fold(func(lead, own netip.Addr) {
+		if n, ok := all.Ends[lead]; ok {
+			delete(all.Ends, lead)
+			all.Ends[own] += n
+		}
+	})
 }
 
 func (c Count) plus(d Count) Count { return Count{c.Packets + d.Packets, c.Bytes + d.Bytes} }
@@ -360,7 +421,7 @@ func (c Count) plus(d Count) Count { return Count{c.Packets + d.Packets, c.Bytes
 func (r *Remote) Disturbed(from, to, fault string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return disturbed(r.rules, from, to, fault, slices.Contains[[]string, string])
+	return disturbed(r.rules, from, to, fault, func(names []string, host string) bool { return slices.Contains(r.namedHosts(names), host) })
 }
 
 // Address is that of a node, as other nodes see it.
@@ -374,9 +435,12 @@ func (r *Remote) Address(host string) (netip.Addr, error) {
 	return a.own, nil
 }
 
-// Client is unsupported: clients come from the address of the witness.
+// Client is a host of clients.
 func (r *Remote) Client() (string, error) {
-	return "", fmt.Errorf("rules for clients: %w; set with to nodes", ErrRemote)
+	if all := r.opt.Clients(); len(all) > 0 {
+		return all[0], nil
+	}
+	return "", fmt.Errorf("rules for clients: %w: no client runs in a pod; start a workload of an SDK that is part of rmq-mcp, without arm: tap, or set with to nodes", ErrRemote)
 }
 
 // Ping sends probes from one node to another, or from the witness to a node, and waits for them,
@@ -490,7 +554,12 @@ func (*Remote) Ends([]Link) ([]End, error) { return nil, ErrRemote }
 func (r *Remote) Sockets(links []Link) (all []Socket, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, node := range r.opt.Nodes() {
+	links = r.namedLinks(links)
+	leads, err := r.leads()
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range r.hosts() {
 		asked := Asked{Host: node}
 		for _, l := range links {
 			if !slices.Contains(l.From, node) {
@@ -501,11 +570,10 @@ func (r *Remote) Sockets(links []Link) (all []Socket, err error) {
 				if err != nil {
 					return nil, err
 				}
-				leads, err := r.opt.Reach(peer)
-				if err != nil {
-					return nil, err
+				asked.With = append(asked.With, p.own)
+				if lead, ok := leads[peer]; ok {
+					asked.With = append(asked.With, lead)
 				}
-				asked.With = append(asked.With, p.own, leads.Addr())
 			}
 		}
 		if len(asked.With) == 0 {
@@ -524,17 +592,29 @@ func (r *Remote) Sockets(links []Link) (all []Socket, err error) {
 	return all, nil
 }
 
-// leads are the own addresses of nodes by those that lead to them.
-func (r *Remote) leads() (map[netip.Addr]netip.Addr, error) {
-	own := map[netip.Addr]netip.Addr{}
-	for node, a := range r.agents {
+// leads are the addresses that lead to nodes. Packets from a node have it as their source if they
+// belong to a connection to it.
+func (r *Remote) leads() (map[string]netip.Addr, error) {
+	all := map[string]netip.Addr{}
+	for _, node := range r.opt.Nodes() {
 		at, err := r.opt.Reach(node)
 		if err != nil {
 			return nil, err
 		}
-		own[at.Addr()] = a.own
+		all[node] = at.Addr()
 	}
-	return own, nil
+	return all, nil
+}
+
+// fold calls a function with the address that leads to a node, and the node's own, if they differ.
+func (r *Remote) fold(add func(lead, own netip.Addr)) error {
+	leads, err := r.leads()
+	for node, lead := range leads {
+		if own, ok := r.own[node]; ok && own != lead {
+			add(lead, own)
+		}
+	}
+	return err
 }
 
 // Reset ends connections at these ends of them, and returns one end of each that it ended, with the
@@ -542,11 +622,11 @@ func (r *Remote) leads() (map[netip.Addr]netip.Addr, error) {
 func (r *Remote) Reset(sockets []Socket) (done []Socket, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	own, err := r.leads()
-	if err != nil {
+	own := map[netip.Addr]netip.Addr{}
+	if err := r.fold(func(lead, at netip.Addr) { own[lead] = at }); err != nil {
 		return nil, err
 	}
-	for _, node := range r.opt.Nodes() {
+	for _, node := range r.hosts() {
 		mine := slices.DeleteFunc(slices.Clone(sockets), func(s Socket) bool { return s.Host != node })
 		if len(mine) == 0 {
 			continue

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,19 +25,22 @@ type testRemote struct {
 	*Remote
 	star *testStar
 
-	mu     sync.Mutex
-	agents map[string]*agentProcess // the last of each node
-	down   string                   // a node without a pod
+	mu      sync.Mutex
+	agents  map[string]*agentProcess // the last of each node
+	down    string                   // a node without a pod
+	clients []string
+	leads   map[string]string // hosts whose addresses lead to nodes
 }
 
 func newRemote(t *testing.T) *testRemote {
 	t.Helper()
 	r := &testRemote{star: newStar(t, 3), agents: map[string]*agentProcess{}}
 	r.Remote = NewRemote(RemoteOptions{
-		Nodes:  func() []string { return []string{"node-1", "node-2", "node-3"} },
-		Attach: r.attach,
+		Nodes:   func() []string { return []string{"node-1", "node-2", "node-3"} },
+		Clients: func() []string { return r.clients },
+		Attach:  r.attach,
 		Reach: func(node string) (netip.AddrPort, error) {
-			a, err := r.star.Address(node)
+			a, err := r.star.Address(cmp.Or(r.leads[node], node))
 			return netip.AddrPortFrom(a, ProbePort), err
 		},
 		Witness: "witness",
@@ -196,12 +200,81 @@ func TestRemote(t *testing.T) {
 		t.Error("other links are disturbed than the rule is about")
 	}
 
-	if err := r.Render(t.Context(), []Rule{{Fault: "f3", Do: Drop, Links: both("node-1", Clients)}}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("a link with clients: %v", err)
-	}
-	r.arrives(t, "node-3", "node-1", 5, 0) // as before
 	show()
 	r.arrives(t, "node-3", "node-1", 5, 5)
+}
+
+// Rules about clients are about the hosts of clients that there are, and about those that come later.
+func TestRemoteClients(t *testing.T) {
+	if !hosttest.Inside(t) {
+		return
+	}
+	r := newRemote(t)
+	r.star.host(t, "client-1")
+	r.star.host(t, "client-2")
+	r.star.host(t, "service")
+	if _, err := r.Client(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a client where there is none: %v", err)
+	}
+	r.clients = []string{"client-1"}
+	if name, err := r.Client(); name != "client-1" || err != nil {
+		t.Errorf("client %q, %v", name, err)
+	}
+	rule := Rule{Fault: "f1", Do: Drop, Links: both("node-1", Clients)}
+	if err := r.Render(t.Context(), []Rule{rule}); err != nil {
+		t.Fatal(err)
+	}
+	r.arrives(t, "client-1", "node-1", 0, 0)
+	r.arrives(t, "node-1", "client-1", 0, 0)
+	r.arrives(t, "client-1", "node-2", 5, 5)
+	r.arrives(t, "node-1", "node-2", 5, 5)
+	r.arrives(t, "witness", "node-1", 5, 5)
+	if !r.Disturbed("client-1", "node-1", "f2") || r.Disturbed("client-1", "node-2", "f2") || r.Disturbed("node-2", "node-1", "f2") {
+		t.Error("other links are disturbed than the rule is about")
+	}
+	r.clients = append(r.clients, "client-2")
+	if err := r.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.arrives(t, "client-2", "node-1", 0, 0)
+	r.arrives(t, "node-1", "client-2", 0, 0)
+	r.clients = r.clients[:1]
+	r.signal(t, "client-2", syscall.SIGKILL).Wait() // its pod is gone, and nothing waits for another
+	r.until(t, func() bool { _, err := r.Address("client-2"); return err != nil })
+	if got := r.Rules(); !slices.EqualFunc(got, []Rule{rule}, func(a, b Rule) bool { return a.Fault == b.Fault }) {
+		t.Errorf("rules %+v", got)
+	}
+	if err := r.Render(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	r.arrives(t, "client-1", "node-1", 5, 5)
+
+	// The packets of a connection to a service have the service's address as their source.
+	r.leads = map[string]string{"node-1": "service"}
+	if err := r.Render(t.Context(), []Rule{{Fault: "f2", Do: Drop, Links: []Link{{From: []string{"node-1"}, To: []string{Clients}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := r.Address("client-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(from string) error {
+		return r.star.in(from, func() error {
+			conn, err := net.DialTimeout("tcp4", netip.AddrPortFrom(at, ProbePort).String(), 200*time.Millisecond)
+			if err == nil {
+				conn.Close()
+			}
+			return err
+		})
+	}
+	if dial("service") == nil || dial("node-1") == nil || dial("node-2") != nil {
+		t.Errorf("from the service %v, from its node %v, from another %v", dial("service"), dial("node-1"), dial("node-2"))
+	}
+	own, err := r.Address("node-1")
+	h, failed := r.Hits("f2")
+	if err := errors.Join(err, failed); err != nil || h.Servers[own].Packets != h.Hit.Packets || h.Probes.Packets < 2 {
+		t.Errorf("hits of %s: %+v, %v", own, h, err)
+	}
 }
 
 // Each end of a link treats the packets that arrive there, and probes see it. An agent that is killed
