@@ -38,20 +38,19 @@ const (
 func (h *faithless) ID() string { return "faithless" }
 
 func (h *faithless) Provides(b byte) bool {
-	return slices.Contains([]byte{mochi.OnPacketRead, mochi.OnPacketSent, mochi.OnConnect, mochi.OnDisconnect, mochi.OnSessionEstablished, mochi.OnSubscribed, mochi.OnPacketEncode}, b)
+	return slices.Contains([]byte{mochi.OnPacketRead, mochi.OnConnect, mochi.OnDisconnect, mochi.OnSessionEstablished, mochi.OnSubscribed, mochi.OnPacketEncode}, b)
 }
 
 func (h *faithless) OnPacketRead(cl *mochi.Client, pk packets.Packet) (packets.Packet, error) {
+	kind, drop := pk.FixedHeader.Type, false
+	if h.lie == passesRefused && kind == packets.Puback && pk.ReasonCode >= 0x80 {
+		h.pass(cl)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	kind, drop := pk.FixedHeader.Type, false
 	switch h.lie {
 	case ignoresRefusals:
 		drop = pk.ReasonCode >= 0x80
-	case passesRefused:
-		if kind == packets.Puback && pk.ReasonCode >= 0x80 {
-			h.pass(cl)
-		}
 	case dropsExpired:
 		if kind == packets.Publish {
 			h.old[pk.PacketID] = pk.Properties.MessageExpiryInterval > 0
@@ -64,29 +63,21 @@ func (h *faithless) OnPacketRead(cl *mochi.Client, pk packets.Packet) (packets.P
 	return pk, nil
 }
 
-func (h *faithless) OnPacketSent(cl *mochi.Client, pk packets.Packet, _ []byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if pk.FixedHeader.Type == packets.Publish && pk.FixedHeader.Qos > 0 {
-		h.sent[cl.ID] = pk
-	}
-}
-
 // pass sends the other clients of a check the last message of a client.
 func (h *faithless) pass(cl *mochi.Client) {
+	h.mu.Lock()
 	pk, ok := h.sent[cl.ID]
+	delete(h.sent, cl.ID)
+	h.mu.Unlock()
 	token, _, _ := strings.Cut(pk.TopicName, "/")
 	for id, other := range h.clients.GetAll() {
 		if ok && id != cl.ID && strings.HasPrefix(id, token) {
-			go other.WritePacket(pk)
+			other.WritePacket(pk)
 		}
 	}
-	delete(h.sent, cl.ID)
 }
 
 func (h *faithless) OnDisconnect(cl *mochi.Client, _ error, _ bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.lie == passesHalf {
 		h.pass(cl)
 	}
@@ -114,10 +105,14 @@ func (h *faithless) OnSubscribed(cl *mochi.Client, pk packets.Packet, _ []byte) 
 	}
 }
 
-// OnPacketEncode withholds messages: what it cannot leave out becomes a packet that says nothing.
+// OnPacketEncode notes the last message of a client before it is sent, and withholds messages: what it
+// cannot leave out becomes a packet that says nothing.
 func (h *faithless) OnPacketEncode(cl *mochi.Client, pk packets.Packet) packets.Packet {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if pk.FixedHeader.Type == packets.Publish && pk.FixedHeader.Qos > 0 {
+		h.sent[cl.ID] = pk
+	}
 	if h.full[cl.ID] && pk.FixedHeader.Type == packets.Publish && pk.FixedHeader.Qos > 0 {
 		pk.FixedHeader = packets.FixedHeader{Type: packets.Pingresp}
 	}
