@@ -51,14 +51,18 @@ type system interface {
 	width() int // nodes
 }
 
-// A driver is a process of clients. Faults act on it as well.
-type driver interface {
+// A side is the drivers of all publishers, or of all subscribers, of a workload.
+type side interface {
 	Do(contract.Command) error
 	Done() <-chan struct{}
 	Err() error // valid when it is done
 	Close() error
 	Shot() bool // a fault killed it
+}
 
+// A driver is a process of clients. Faults act on it as well.
+type driver interface {
+	side
 	State() (string, error)
 	Set(ctx context.Context, want string) error
 	Connections() (int, error)

@@ -28,8 +28,8 @@ type session struct {
 	claims    []string      // likewise: of the scenario, those that can be judged
 	expiryS   float64       // likewise, of its tier
 	plan      *plan
-	pubs      driver
-	subs      driver
+	pubs      side
+	subs      side
 	wills     []driver  // of clients with a will, one each
 	until     time.Time // when the wait of its drain is over if nothing is delivered; of live.mu
 	then      string    // what follows; of live.mu
@@ -69,7 +69,7 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 	}
 	s.plan = l.planner(s).plan(w)
 	if len(s.plan.subscribers.Clients) > 0 {
-		if s.subs, err = l.drive(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
+		if s.subs, err = l.muster(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
 			return err
 		}
 		if err := s.subscribe(ctx); err != nil {
@@ -80,7 +80,7 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 	if err := s.startWills(ctx, cmd); err != nil {
 		return err
 	}
-	if s.pubs, err = l.drive(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
+	if s.pubs, err = l.muster(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
 		return err
 	}
 	return s.pubs.Do(contract.Command{Do: "connect", Process: contract.All})
@@ -415,7 +415,7 @@ func (s *session) lacking() (processes []int32) {
 
 // end tells a driver to end and waits for its last line. One that does not is
 // killed, and its own error says so in the record.
-func (s *session) end(ctx context.Context, d driver, who string) {
+func (s *session) end(ctx context.Context, d side, who string) {
 	if err := d.Do(contract.Command{Do: "end", Process: contract.All}); err != nil {
 		s.load.say(fmt.Sprintf("end %s: %v", who, err))
 	}
@@ -433,7 +433,11 @@ func (s *session) end(ctx context.Context, d driver, who string) {
 // abandon ends the drivers of a workload that did not come up. When it returns,
 // everything that they said before is recorded, and nothing is recorded after.
 func (s *session) abandon() {
-	for _, d := range append([]driver{s.subs, s.pubs}, s.wills...) {
+	all := []side{s.subs, s.pubs}
+	for _, d := range s.wills {
+		all = append(all, d)
+	}
+	for _, d := range all {
 		if d != nil {
 			d.Close()
 			<-d.Done()

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,62 @@ func TestWorkload(t *testing.T) {
 		}
 		if len(b.system.asked) > 0 {
 			t.Errorf("asked what is stored of %q, and nothing is missing", b.system.asked)
+		}
+	})
+}
+
+// A workload is the same with its clients in several drivers, and ends without those that a fault has killed.
+func TestFleet(t *testing.T) {
+	for _, shot := range []bool{false, true} {
+		inBed(t, func(t *testing.T, b bed) {
+			b.load.start.Drivers = 3
+			if err := b.begin(t.Context()); err != nil || !b.loaded(t.Context()) {
+				t.Fatalf("%v: %s", err, b.said())
+			}
+			b.steady(t.Context())
+			in, names := map[int32]int{}, []string{}
+			for _, d := range b.system.drivers {
+				names = append(names, d.name)
+				for _, c := range d.spec.Clients {
+					in[c.Process]++
+				}
+			}
+			slices.Sort(names)
+			if want := []string{"publishers-0-0", "publishers-0-1", "publishers-0-2", "subscribers-0-0", "subscribers-0-1", "subscribers-0-2"}; !slices.Equal(names, want) {
+				t.Errorf("drivers %q, want %q", names, want)
+			}
+			for _, c := range slices.Concat(b.session.plan.publishers.Clients, b.session.plan.subscribers.Clients) {
+				if in[c.Process] != 1 {
+					t.Errorf("client %d is in %d drivers", c.Process, in[c.Process])
+				}
+			}
+			for _, d := range b.system.drivers {
+				d.shot = shot && strings.HasPrefix(d.name, "subscribers")
+			}
+			b.drain(t.Context())
+			if b.session.state != stateDone || b.session.complete() == shot || len(b.noted()) > 0 {
+				t.Errorf("shot %v: %s, complete %v, the harness notes %q", shot, b.session.state, b.session.complete(), b.noted())
+			}
+			for _, d := range b.system.drivers {
+				if told := slices.Contains(d.commands, "end"); told == d.shot {
+					t.Errorf("%s, shot %v, was told to end: %v", d.name, d.shot, told)
+				}
+			}
+		})
+	}
+}
+
+// A part of a side that does not start ends the others.
+func TestMusterFails(t *testing.T) {
+	inBed(t, func(t *testing.T, b bed) {
+		b.load.start.Drivers, b.system.refusesDriver = 3, "subscribers-0-1"
+		if err := b.begin(t.Context()); err == nil || !strings.Contains(err.Error(), "no machine takes it") {
+			t.Errorf("%v", err)
+		}
+		for _, d := range b.system.drivers {
+			if !d.closed {
+				t.Errorf("%s was not closed", d.name)
+			}
 		}
 	})
 }

@@ -73,6 +73,9 @@ func checked(start keeper.Start) (*spec, error) {
 	if err := s.checkLimits(); err != nil {
 		return nil, err
 	}
+	if n := start.Drivers; n < 0 || n > maxDrivers {
+		return nil, fmt.Errorf("%d drivers: choose 1 to %d", n, maxDrivers)
+	}
 	if err := s.listen(); err != nil {
 		return nil, err
 	}

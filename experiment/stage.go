@@ -122,7 +122,7 @@ func (s *stage) abandon() {
 func (s *stage) freeze() error {
 	run := &history.Run{
 		Format: history.Format, ID: s.env.ID, Tool: s.version, Started: s.began,
-		Seed: s.seed, Transport: s.start.Transport, Wire: s.recordsWire(), Cluster: s.info, RunBits: s.header,
+		Seed: s.seed, Transport: s.start.Transport, Drivers: s.start.Drivers, Wire: s.recordsWire(), Cluster: s.info, RunBits: s.header,
 	}
 	if s.podded() {
 		run.ClocksS = history.ClocksWithin.Seconds()

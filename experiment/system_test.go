@@ -34,6 +34,8 @@ type fakeSystem struct {
 	mu      sync.Mutex
 	clients map[int32]*fakeClient
 	drivers []*fakeDriver
+
+	refusesDriver string // name of one that does not start
 }
 
 type fakeClient struct {
@@ -80,6 +82,9 @@ func (f *fakeSystem) greet(context.Context, string, string, string) (string, err
 }
 
 func (f *fakeSystem) drive(_ context.Context, name string, _ clients.Program, spec contract.Spec) (driver, error) {
+	if name == f.refusesDriver {
+		return nil, errors.New("no machine takes it")
+	}
 	d := &fakeDriver{system: f, name: name, spec: spec, done: make(chan struct{}), stop: make(chan struct{})}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -306,7 +311,11 @@ func (d *fakeDriver) Set(context.Context, string) error { return nil }
 func (d *fakeDriver) Connections() (int, error)         { return len(d.spec.Clients), nil }
 func (d *fakeDriver) Lines() int64                      { return int64(len(d.commands)) }
 
+// Close ends a driver that was not told to.
 func (d *fakeDriver) Close() error {
 	d.closed = true
+	if !slices.Contains(d.commands, "end") {
+		return d.Do(contract.Command{Do: "end", Process: contract.All})
+	}
 	return nil
 }

@@ -26,6 +26,7 @@ type Run struct {
 	SDK         string      `json:"sdk"`
 	Transport   string      `json:"transport,omitempty"` // tcp, tls, ws, wss; "" is tcp
 	Wire        bool        `json:"wire,omitempty"`      // the tap records what passes: packets are in the history
+	Drivers     int         `json:"drivers,omitempty"`   // processes of the publishers, and of the subscribers, as asked; 0 is 1
 	ClocksS     float64     `json:"clocks_s,omitempty"`  // bound of the error of clients' times; 0: they were taken by the clock of the run
 	Cluster     ClusterInfo `json:"cluster"`
 	Claims      []string    `json:"claims"` // names of the claims to judge: the question

@@ -111,6 +111,7 @@ func reproduce(run *history.Run, start asked) (again Repetition) {
 		again.flag("set", key+"="+settingWord(c.Settings[key]))
 	}
 	again.flag("runtime", runtime)
+	again.flag("drivers", unusual(fmt.Sprint(max(run.Drivers, 1)), "1"))
 	for _, arm := range c.Arm {
 		again.flag("arm", arm)
 	}

@@ -120,13 +120,13 @@ func (q *quay) up(a *agent) (run string) {
 
 // scenario is a kill of the leader, judged on pods as it is on processes.
 func (q *quay) scenario(t *testing.T) {
-	out, err := q.command("run", "mqtt/broker-kill-9", "--runtime", "kubernetes").CombinedOutput()
+	out, err := q.command("run", "mqtt/broker-kill-9", "--runtime", "kubernetes", "--drivers", "2").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "PASS-smoke") || !strings.Contains(string(out), "the nodes are pods of namespace rmq-") {
 		t.Errorf("run: %v\n%s", err, out)
 	}
 	if runs, err := filepath.Glob(filepath.Join(q.base, "state/runs/*/evidence/run.json")); err != nil || len(runs) != 1 {
 		t.Errorf("runs %q, %v", runs, err)
-	} else if text, err := os.ReadFile(runs[0]); err != nil || !strings.Contains(string(text), `"clocks_s": 0.01`) {
+	} else if text, err := os.ReadFile(runs[0]); err != nil || !strings.Contains(string(text), "\"drivers\": 2,\n  \"clocks_s\": 0.01") {
 		t.Errorf("the record does not say that clients have clocks of their own: %v\n%s", err, text)
 	}
 	// A cluster may have thousands of pods: a run asks for its own by their names.

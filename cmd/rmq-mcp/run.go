@@ -55,6 +55,7 @@ func (a *app) runScenario() *cobra.Command {
 	f.BoolVar(&r.NoRepeat, "no-repeat", false, "do not repeat a failure; by default a failure is repeated twice with its seed, unless it was expected")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "print every claim and every reason")
 	f.BoolVar(&r.NoFaults, "no-faults", false, "the scenario's workload alone, as a control for what its faults show")
+	f.IntVar(&r.Drivers, "drivers", 0, "processes that the publishers are spread over, and the subscribers; with runtime kubernetes each is a pod (default 1)")
 	f.StringVar(&r.Tier, "tier", "", "smoke or hardening, and release if a scenario has it (default smoke)")
 	f.BoolVar(&r.asJSON, "json", false, "print one JSON on stdout and nothing else there: report.json, or of a series its verdict and the report of each run")
 	return cmd

@@ -35,6 +35,7 @@ type Start struct {
 	Transport string         `json:"transport,omitempty"` // tcp, tls, ws, wss; "": tcp
 	Seed      int64          `json:"seed,omitempty"`      // 0: the clock's
 	Tier      string         `json:"tier,omitempty"`      // smoke, hardening, release; "": smoke
+	Drivers   int            `json:"drivers,omitempty"`   // processes for the clients of a side, publishers or subscribers; 0: 1
 	NoFaults  bool           `json:"no_faults,omitempty"` // the scenario's workload alone: a control
 	OffNodes  bool           `json:"off_nodes,omitempty"` // without the scenario's faults on nodes
 	GraceS    int            `json:"grace_s,omitempty"`   // by hand: how long after the last caller is gone it is stopped
