@@ -31,6 +31,8 @@ type Process interface {
 	State() (string, error)
 	// Connections counts its established TCP connections.
 	Connections() (int, error)
+	// Stood is the longest time since the last call for which its machine ran nothing; 0 for this machine.
+	Stood() time.Duration
 	// Ahead is how far CLOCK_MONOTONIC of its machine is ahead of this machine's, and the bound of
 	// the error; 0 and 0 for this machine.
 	Ahead() (ahead, within time.Duration)
@@ -92,5 +94,7 @@ func (c child) Connections() (n int, err error) {
 	}
 	return n, err
 }
+
+func (child) Stood() time.Duration { return 0 }
 
 func (child) Ahead() (ahead, within time.Duration) { return 0, 0 }

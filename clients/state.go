@@ -9,7 +9,7 @@ import (
 )
 
 // setBound is how long the system gets to stop, continue or end a process.
-const setBound = 5 * time.Second
+const setBound = 15 * time.Second
 
 // State is running, frozen, or how the process ended, as in "exited: signal:
 // killed".

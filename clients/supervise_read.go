@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
@@ -24,6 +25,7 @@ func (d *Driver) read(stdout *os.File) {
 		// Output that a grandchild still writes is not the driver's.
 		_ = stdout.SetReadDeadline(time.Now().Add(time.Second))
 	}()
+	var cut error
 	for {
 		line, err := lines.ReadSlice('\n')
 		if err == nil {
@@ -37,7 +39,7 @@ func (d *Driver) read(stdout *os.File) {
 			}
 		}
 		if len(line) > 0 {
-			d.problem(fmt.Errorf("its last line is cut off: %.80q", line))
+			cut = fmt.Errorf("its last line is cut off: %.80q", line)
 		}
 		break
 	}
@@ -50,22 +52,33 @@ func (d *Driver) read(stdout *os.File) {
 	}
 	d.mu.Unlock()
 	d.stdin.Close()
+	how := exitText(status)
+	if _, within := d.proc.Ahead(); within > 0 && d.tr.bye == nil && status == nil {
+		how = history.LostSight + "its output ended before its last line" // a broken stream looks like an end
+	}
+	lost := strings.HasPrefix(how, history.LostSight) && !d.closed.Load()
+	if cut != nil && !lost {
+		d.problem(cut)
+	}
 	switch {
+	case lost && d.tr.bye != nil: // all that it wrote is there
+	case lost && d.tr.greeted:
+		d.lost(fmt.Errorf("it ended without bye (%s)%s", how, d.tail.words()))
 	case d.tr.bye == nil && d.Shot():
 		d.fail(errors.New("it was killed by a fault"))
 	case !d.tr.greeted: // it never came to be a client
-		d.problem(fmt.Errorf("it ended before hello (%s)", exitText(status)))
-	case d.tr.bye == nil && exitText(status) == fmt.Sprintf("exit status %d", contract.ExitOwn):
-		d.lost(fmt.Errorf("it ended by a failure of its own (%s)%s", exitText(status), d.tail.words()))
-	case d.tr.bye == nil && history.EndedByOthers(exitText(status)) && !d.closed.Load():
-		d.lost(fmt.Errorf("it ended without bye (%s)%s", exitText(status), d.tail.words()))
+		d.problem(fmt.Errorf("it ended before hello (%s)", how))
+	case d.tr.bye == nil && how == fmt.Sprintf("exit status %d", contract.ExitOwn):
+		d.lost(fmt.Errorf("it ended by a failure of its own (%s)%s", how, d.tail.words()))
+	case d.tr.bye == nil && history.EndedByOthers(how) && !d.closed.Load():
+		d.lost(fmt.Errorf("it ended without bye (%s)%s", how, d.tail.words()))
 	case d.tr.bye == nil:
-		d.problem(fmt.Errorf("it ended without bye (%s)", exitText(status)))
+		d.problem(fmt.Errorf("it ended without bye (%s)", how))
 	case status != nil:
-		d.problem(fmt.Errorf("it ended with %s after bye", exitText(status)))
+		d.problem(fmt.Errorf("it ended with %s after bye", how))
 	}
 	d.tr.end(d.Err() == nil)
-	d.say("ended: " + exitText(status))
+	d.say("ended: " + how)
 }
 
 // line records one line.

@@ -158,12 +158,13 @@ func (t *translator) host(at, now int64) (int64, error) {
 	ahead, within := t.ahead()
 	host := at + t.offset - int64(ahead)
 	if within > 0 {
-		host, t.last = max(host, t.last), max(host, t.last)
+		host = max(host, t.last)
 	}
 	switch {
 	case host < t.started-int64(within):
 		return 0, fmt.Errorf("its time is %s before the driver started", time.Duration(t.started-host))
 	case host <= now:
+		t.last = host
 		return host, nil
 	case t.offset != 0 || host <= now+int64(within):
 		return now, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
 	"github.com/robustmq/rmq-mcp/history"
@@ -158,6 +159,30 @@ func TestNoSecretInADriversWords(t *testing.T) {
 		}
 		if text := s.last.Text; strings.Contains(text, "hunter2") || strings.Contains(text, "o1dpa55") || !strings.Contains(text, "[scrubbed]") {
 			t.Errorf("recorded of %s: %q", lines, text)
+		}
+	}
+}
+
+// Times by the clock of another machine are the host's within a bound, and do not decrease.
+func TestHost(t *testing.T) {
+	tr := translatorOf("testtest")
+	tr.started = 1000
+	ahead := time.Duration(500)
+	tr.ahead = func() (time.Duration, time.Duration) { return ahead, 10 }
+	for _, test := range []struct {
+		ahead    time.Duration
+		at, want int64 // 0: refused
+	}{
+		{500, 1495, 995}, {500, 1480, 0}, {500, 1700, 1200}, {510, 1705, 1200}, {510, 1900, 1390},
+		{500, 2505, 2000}, {500, 2600, 0}, {500, 2400, 1900},
+	} {
+		ahead = test.ahead
+		if test.at == 1480 {
+			tr.last = 0
+		}
+		got, err := tr.host(test.at, 2000)
+		if got != test.want || (err == nil) != (test.want > 0) {
+			t.Errorf("%d, ahead by %d: %d, %v; want %d", test.at, test.ahead, got, err, test.want)
 		}
 	}
 }

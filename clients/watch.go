@@ -24,6 +24,9 @@ func (d *Driver) watch() {
 		case <-tick.C:
 		}
 		was, now := still, d.opts.Clock.Now()
+		if stood := d.proc.Stood(); stood >= lookEvery {
+			d.record(history.Event{Kind: history.KindObserve, Text: history.ObserveDriverStill, Value: stood.Seconds()})
+		}
 		if still = !over && d.stopped(); still {
 			continue
 		}

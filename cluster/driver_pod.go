@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,8 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	psnet "github.com/shirou/gopsutil/v3/net"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
@@ -38,63 +35,54 @@ func (c *Cluster) DriverPods() *DriverPods {
 }
 
 // A DriverPod is a driver in a pod of its own. It is lost, and killed, when its output cannot be read any
-// more, or its clock is not known within [history.ClocksWithin].
+// more, it does not answer, or its clock is not known within [history.ClocksWithin].
 type DriverPod struct {
 	*podded
 	over   chan struct{} // closed when its output has ended
 	cancel func()        // ends it
-	leave  func() error  // removes the pod
+	leave  func()        // removes the pod
 
-	asking sync.Mutex // of attendant
-	attendant
+	asking    sync.Mutex         // of what follows
+	attendant io.ReadWriteCloser // [attend] in the pod; nil for none
+	replies   *json.Decoder
+	heard     time.Time // the last answer
 
 	mu    sync.Mutex
 	clock offset.Estimate
+	stood time.Duration
 	lost  error
-}
-
-// An attendant is a command in the pod that answers each line by an [Attended].
-type attendant struct {
-	io.ReadWriteCloser
-	replies *json.Decoder
-}
-
-// Attended is what an attendant sees of a process.
-type Attended struct {
-	Now         int64  `json:"now"`   // CLOCK_MONOTONIC there, nanoseconds
-	State       string `json:"state"` // running or frozen; "": it has ended
-	Connections int    `json:"connections"`
 }
 
 const (
 	attendBound = 10 * time.Second // for an answer
+	silentBound = 30 * time.Second // without any
 	greetings   = 20               // round trips that set the clock at the start
+	endBound    = 10 * time.Second // how far the end of a driver may be from that of its output
 )
 
 // Start starts a command of this program in a pod named after name. In and out become its input and
 // output, and are closed at its end, or with an error.
 func (d *DriverPods) Start(ctx context.Context, name string, cmd *exec.Cmd, in, out *os.File) (_ *DriverPod, err error) {
-	streams, end := context.WithCancel(context.WithoutCancel(ctx))
+	spec := kube.Spec{
+		Name: d.next(name), Node: name, Image: d.pods.self, Self: d.pods.self, Stdin: true,
+		Command: append([]string{kube.Self}, cmd.Args[len(d.pods.opts.Program):]...),
+	}
+	whole := context.WithoutCancel(ctx)
+	streams, end := context.WithCancel(whole)
 	defer func() {
 		if err != nil {
 			end()
-			err = errors.Join(fmt.Errorf("start %s in a pod: %w", name, err), in.Close(), out.Close(), d.pods.space.DeletePod(context.WithoutCancel(ctx), name))
+			err = errors.Join(fmt.Errorf("start pod %s: %w", spec.Name, err), in.Close(), out.Close(), d.pods.space.DeletePod(whole, spec.Name))
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, podBound)
 	defer cancel()
-	node := name
-	name = d.next(node)
-	spec := kube.Spec{
-		Name: name, Node: node, Image: d.pods.self, Self: d.pods.self, Stdin: true,
-		Command: append([]string{kube.Self}, cmd.Args[len(d.pods.opts.Program):]...),
-	}
 	if d.ca != "" {
 		content, err := os.ReadFile(d.ca)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.pods.space.Secret(ctx, node, map[string][]byte{"ca": content}); err != nil {
+		if err := d.pods.space.Secret(ctx, name, map[string][]byte{"ca": content}); err != nil {
 			return nil, err
 		}
 		spec.Files = map[string]string{d.ca: "ca"}
@@ -109,27 +97,24 @@ func (d *DriverPods) Start(ctx context.Context, name string, cmd *exec.Cmd, in, 
 	}
 	logged := make(chan struct{})
 	close(logged)
-	p := &DriverPod{podded: newPodded(pod, s, logged), over: make(chan struct{}), cancel: end}
+	p := &DriverPod{podded: newPodded(pod, s, logged), over: make(chan struct{}), cancel: end, heard: time.Now()}
 	if err := p.meet(ctx); err != nil {
 		return nil, err
 	}
-	p.attendant.ReadWriteCloser = pod.Attach("inside", "attend", p.broker[0], p.broker[1])
-	p.replies = json.NewDecoder(p.attendant)
 	for range greetings {
-		if _, err = p.attended(); err != nil {
-			break
+		if _, err := p.attended(askState); err != nil {
+			return nil, errors.Join(err, p.detach())
 		}
 	}
-	if err = cmp.Or(err, p.uncertain()); err != nil {
-		p.attendant.Close()
-		return nil, err
+	if err := p.uncertain(); err != nil {
+		return nil, errors.Join(err, p.detach())
 	}
 	d.change(func(all []*DriverPod) []*DriverPod { return append(all, p) })
-	p.leave = func() error {
+	p.leave = func() {
 		d.change(func(all []*DriverPod) []*DriverPod {
 			return slices.DeleteFunc(all, func(q *DriverPod) bool { return q == p })
 		})
-		return pod.Delete(context.WithoutCancel(ctx))
+		go pod.Delete(whole) // it goes with the namespace otherwise
 	}
 	go func() {
 		defer close(p.over)
@@ -155,31 +140,32 @@ func (d *DriverPods) change(how func([]*DriverPod) []*DriverPod) {
 	d.pods.drivers = how(d.pods.drivers)
 }
 
+// running are the pods that run, the oldest first.
+func (d *DriverPods) running() []*DriverPod {
+	d.pods.driving.Lock()
+	defer d.pods.driving.Unlock()
+	return slices.Clone(d.pods.drivers)
+}
+
 // Names are those of the pods that run, the oldest first.
 func (d *DriverPods) Names() (names []string) {
-	d.change(func(all []*DriverPod) []*DriverPod {
-		for _, p := range all {
-			names = append(names, p.pod.Name())
-		}
-		return all
-	})
+	for _, p := range d.running() {
+		names = append(names, p.pod.Name())
+	}
 	return names
 }
 
 // Attach is [Node.Attach] of a pod.
 func (d *DriverPods) Attach(ctx context.Context, name string, command ...string) (io.ReadWriteCloser, netip.Addr, error) {
-	d.pods.driving.Lock()
-	at := slices.IndexFunc(d.pods.drivers, func(p *DriverPod) bool { return p.pod.Name() == name })
-	if at < 0 {
-		d.pods.driving.Unlock()
-		return nil, netip.Addr{}, fmt.Errorf("no driver runs in a pod %s", name)
+	for _, p := range d.running() {
+		if p.pod.Name() == name {
+			return p.attach(ctx, command...)
+		}
 	}
-	p := d.pods.drivers[at]
-	d.pods.driving.Unlock()
-	return p.attach(ctx, command...)
+	return nil, netip.Addr{}, fmt.Errorf("no driver runs in a pod %s", name)
 }
 
-// lose notes the first error by which it is lost.
+// lose notes the first error by which it is lost, and ends its output.
 func (p *DriverPod) lose(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,27 +173,42 @@ func (p *DriverPod) lose(err error) {
 	p.cancel()
 }
 
-// endBound is how long a driver may take to end after its output.
-const endBound = 10 * time.Second
+// lostBy is why it is lost, nil if it is not.
+func (p *DriverPod) lostBy() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
 
 // Wait returns how the driver ended, as [exec.Cmd.Wait] does.
 func (p *DriverPod) Wait() error {
-	defer p.attendant.Close()
-	<-p.over
-	p.mu.Lock()
-	lost := p.lost
-	p.mu.Unlock()
-	if lost == nil {
+	select {
+	case <-p.over:
+	case <-p.gone:
+	}
+	bound := time.After(endBound)
+	for _, done := range []<-chan struct{}{p.over, p.gone} {
+		if p.lostBy() != nil {
+			break
+		}
 		select {
-		case <-p.gone:
-		case <-time.After(endBound):
-			lost = fmt.Errorf("it did not end within %s of its output", endBound)
+		case <-done:
+		case <-bound:
+			p.lose(fmt.Errorf("its end and that of its output are more than %s apart", endBound))
 		}
 	}
-	if lost != nil {
-		return errors.Join(errors.New(history.LostSight+lost.Error()), p.leave())
+	p.cancel()
+	<-p.over
+	_ = p.detach()
+	p.leave()
+	if lost := p.lostBy(); lost != nil {
+		return errors.New(history.LostSight + lost.Error())
 	}
-	_ = p.leave() // it goes with the namespace otherwise
+	return p.end()
+}
+
+// end is how the driver ended, by the last state of its pod.
+func (p *DriverPod) end() error {
 	switch s := p.last; {
 	case s.Why != "" || !s.Ended:
 		return errors.New(history.LostSight + cmp.Or(s.Why, "its pod was removed"))
@@ -219,12 +220,16 @@ func (p *DriverPod) Wait() error {
 	return nil
 }
 
-// Kill ends it by SIGKILL.
+// Kill ends it by SIGKILL. A driver that cannot be killed is lost, and its pod is removed.
 func (p *DriverPod) Kill() error {
 	if p.exited() {
 		return nil
 	}
-	return p.signal(sigKill)
+	err := p.signal(sigKill)
+	if err != nil {
+		p.lose(err)
+	}
+	return err
 }
 
 // Freeze stops every thread of it, or lets them continue.
@@ -236,21 +241,42 @@ func (p *DriverPod) Freeze(stop bool) error {
 }
 
 // State is running, frozen, or how it ended.
-func (p *DriverPod) State() (string, error) {
-	seen, err := p.attended()
-	if doubt := p.uncertain(); doubt != nil {
-		p.lose(doubt)
+func (p *DriverPod) State() (state string, err error) {
+	if !p.exited() {
+		seen, failed := p.attended(askState)
+		if doubt := p.uncertain(); doubt != nil {
+			p.lose(doubt)
+		}
+		if failed == nil && seen.State != "" {
+			return seen.State, nil
+		}
+		state, err = p.state(context.Background())
 	}
-	if err == nil && seen.State != "" {
-		return seen.State, nil
+	if p.exited() {
+		if end := p.end(); end != nil {
+			return history.StateExited + end.Error(), nil
+		}
+		return history.StateExited + "exit status 0", nil
 	}
-	return p.state(context.Background())
+	return state, err
 }
 
 // Connections counts its established TCP connections.
 func (p *DriverPod) Connections() (int, error) {
-	seen, err := p.attended()
+	if p.exited() {
+		return 0, nil
+	}
+	seen, err := p.attended(askConnections)
 	return seen.Connections, err
+}
+
+// Stood is the longest time since the last call for which its machine ran nothing.
+func (p *DriverPod) Stood() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stood := p.stood
+	p.stood = 0
+	return stood
 }
 
 // Ahead is how far CLOCK_MONOTONIC of its machine is ahead of this machine's, and the bound of the error.
@@ -260,53 +286,61 @@ func (p *DriverPod) Ahead() (ahead, within time.Duration) {
 	return p.clock.Ahead(), history.ClocksWithin
 }
 
-// attended asks the attendant, and learns of its clock.
-func (p *DriverPod) attended() (seen Attended, err error) {
+// attended asks the attendant, and learns of its clock. A pod that does not answer for long is lost.
+func (p *DriverPod) attended(ask string) (seen Attended, err error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	bound := time.AfterFunc(attendBound, func() { p.attendant.Close() }) // its machine may hang
+	if p.attendant == nil {
+		p.attendant = p.pod.Attach("inside", "attend", p.broker[0], p.broker[1])
+		p.replies = json.NewDecoder(p.attendant)
+	}
+	attendant := p.attendant
+	bound := time.AfterFunc(attendBound, func() { attendant.Close() }) // its machine may hang
 	defer bound.Stop()
 	sent := time.Duration(history.MonotonicNow())
-	if _, err = io.WriteString(p.attendant, "\n"); err == nil {
+	if _, err = io.WriteString(attendant, ask+"\n"); err == nil {
 		err = p.replies.Decode(&seen)
 	}
+	back := time.Duration(history.MonotonicNow())
 	if err != nil {
+		attendant.Close()
+		p.attendant = nil
+		if silent := time.Since(p.heard); silent > silentBound {
+			p.lose(fmt.Errorf("it has not answered for %s: %w", silent.Round(time.Second), err))
+		}
 		return seen, fmt.Errorf("look at %s: %w", p, err)
 	}
-	back := time.Duration(history.MonotonicNow())
+	p.heard = time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clock = p.clock.With(sent, time.Duration(seen.Now), back)
+	p.stood = max(p.stood, seen.Stood)
+	if ask == askState { // counting connections takes long
+		p.clock = p.clock.With(sent, time.Duration(seen.Now), back)
+	}
 	return seen, nil
+}
+
+// detach ends the attendant.
+func (p *DriverPod) detach() error {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if p.attendant == nil {
+		return nil
+	}
+	defer func() { p.attendant = nil }()
+	return p.attendant.Close()
 }
 
 // uncertain is an error if its clock is not known well.
 func (p *DriverPod) uncertain() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if within := p.clock.Within(time.Duration(history.MonotonicNow())); within > history.ClocksWithin {
-		return fmt.Errorf("the clock of %s is known within %s, and is to be within %s", p, within, history.ClocksWithin)
-	}
-	return nil
-}
-
-// attend answers every line by what is to be seen of a process.
-func attend(number, born string, in io.Reader, out io.Writer) error {
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		seen := Attended{Now: history.MonotonicNow()}
-		if pid, err := sameProcess(number, born); err == nil {
-			if seen.State, err = osState(pid); err != nil {
-				return err
-			}
-			all, err := psnet.ConnectionsPid("tcp", int32(pid))
-			if err != nil && seen.State != "" {
-				return fmt.Errorf("count the connections of process %s: %w", number, err)
-			}
-			seen.Connections = len(slices.DeleteFunc(all, func(c psnet.ConnectionStat) bool { return c.Status != "ESTABLISHED" }))
-		}
-		if err := json.NewEncoder(out).Encode(seen); err != nil {
-			return err
-		}
+	within := p.clock.Within(time.Duration(history.MonotonicNow()))
+	switch {
+	case p.clock.Jumped():
+		return fmt.Errorf("the clock of the machine of %s, or of this one, was set, or a machine slept", p)
+	case within > history.ClocksWithin:
+		return fmt.Errorf("the clock of the machine of %s is known within %s, and must be within %s; run rmq-mcp in the cluster", p, within, history.ClocksWithin)
 	}
 	return nil
 }

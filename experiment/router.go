@@ -81,6 +81,7 @@ func (s *stage) remote() *router.Remote {
 	return router.NewRemote(router.RemoteOptions{
 		Nodes:   func() []string { return names(s.cluster.Nodes()) },
 		Clients: s.cluster.DriverPods().Names,
+		Others:  func() bool { return s.here.Load() > 0 },
 		Attach: func(ctx context.Context, name string) (io.ReadWriteCloser, netip.Addr, error) {
 			if drivers := s.cluster.DriverPods(); slices.Contains(drivers.Names(), name) {
 				return drivers.Attach(ctx, name, "network")

@@ -88,7 +88,7 @@ func (s *spec) fits() error {
 		return nil
 	}
 	if c := s.start.Cluster; c.Beyond() && s.scenario.AmongClients() && (!s.sdk.Builtin || slices.Contains(c.Arm, cluster.ArmTap)) {
-		return fmt.Errorf("scenario %s: a fault between nodes and clients needs clients in pods: choose an SDK that is part of rmq-mcp, such as go, and arm no tap", s.scenario.Name)
+		return fmt.Errorf("scenario %s: a fault between nodes and clients needs clients in pods: choose an SDK that is part of rmq-mcp, such as go, and arm no tap, or set with to nodes", s.scenario.Name)
 	}
 	return s.scenario.Fits(s.start.Cluster)
 }

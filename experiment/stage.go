@@ -29,6 +29,7 @@ type stage struct {
 	routing *routing       // nil where there are no namespaces
 	tap     *tapping       // nil where it was not armed
 	hostile *hostile.Crowd // clients of ours that mean harm
+	here    atomic.Int32   // drivers that run on this machine
 	gone    atomic.Bool    // a process of ours under the cluster is: what follows tells nothing of the broker
 	halt    func()         // ends the work of the run
 }

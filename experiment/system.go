@@ -53,8 +53,15 @@ func (s *stage) drive(ctx context.Context, name string, cmd clients.Program, spe
 		log.Close()
 		return nil, err
 	}
+	_, inPod := place.(podPlace)
+	if !inPod {
+		s.here.Add(1)
+	}
 	go func() {
 		<-d.Done()
+		if !inPod {
+			s.here.Add(-1)
+		}
 		log.Close()
 	}()
 	return d, nil
@@ -96,7 +103,9 @@ func (p podPlace) Start(cmd *exec.Cmd, in, out *os.File) (clients.Process, error
 		return nil, err
 	}
 	if err := p.net.Join(p.ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("show the faults of the network at %s: %w", p.name, err), d.Kill(), d.Wait())
+		_ = d.Kill()
+		_ = d.Wait()
+		return nil, fmt.Errorf("show the faults of the network at %s: %w", p.name, err)
 	}
 	return d, nil
 }

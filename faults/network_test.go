@@ -252,3 +252,13 @@ func TestCheckTarget(t *testing.T) {
 		}
 	}
 }
+
+// A host that cannot be asked tells nothing of the network.
+func TestAgentAway(t *testing.T) {
+	if s := failed(errors.Join(errors.New("ping node-1"), router.ErrAgent)); !s.Ours {
+		t.Errorf("%+v", s)
+	}
+	if s := failed(errors.New("none of 5 arrived")); s.Ours {
+		t.Errorf("%+v", s)
+	}
+}

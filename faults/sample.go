@@ -2,12 +2,14 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/hostile"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
 // The longest that one reading of one proof may take, and the last one when
@@ -113,7 +115,7 @@ func (e *Engine) disturbed(proof Proof, p *placement) bool {
 
 // failed is the sample of a probe that failed.
 func failed(err error) history.Sample {
-	return history.Sample{Error: err.Error(), Ours: hostile.Ours(err)}
+	return history.Sample{Error: err.Error(), Ours: hostile.Ours(err) || errors.Is(err, router.ErrAgent)}
 }
 
 func put(r *history.ProofRecord, s history.Sample, replace bool) {

@@ -13,17 +13,26 @@ const drift = 20e-6
 type Estimate struct {
 	trip, ahead time.Duration
 	at          time.Duration // when, by the clock here
+	jumped      bool
 }
 
 // With returns what is known after another trip: sent and back by the clock here, there by the other
 // one.
 func (e Estimate) With(sent, there, back time.Duration) Estimate {
 	trip := back - sent
+	now := Estimate{trip: max(trip, 1), ahead: there - sent - trip/2, at: back, jumped: e.jumped}
+	if e.Known() && (now.ahead-e.ahead).Abs() > now.Within(back)+e.Within(back) {
+		now.jumped = true
+		return now
+	}
 	if e.Known() && trip > 2*e.Within(back) {
 		return e
 	}
-	return Estimate{trip: max(trip, 1), ahead: there - sent - trip/2, at: back}
+	return now
 }
+
+// Jumped reports whether two trips contradict each other: a clock was set or slewed, or a machine slept.
+func (e Estimate) Jumped() bool { return e.jumped }
 
 // Known reports whether there was a trip.
 func (e Estimate) Known() bool { return e.trip > 0 }

@@ -27,8 +27,26 @@ func TestEstimate(t *testing.T) {
 		if off := (e.Ahead() - time.Hour).Abs(); off > e.Within(now) {
 			t.Errorf("at %s: off by %s, and said to be within %s", now, off, e.Within(now))
 		}
+		if e.Jumped() {
+			t.Errorf("at %s: it jumped", now)
+		}
 		if e.Reversed().Ahead() != -e.Ahead() {
 			t.Errorf("reversed: %s", e.Reversed().Ahead())
 		}
+	}
+}
+
+// A clock that jumps is noticed, also by a slow trip, and for good.
+func TestJumped(t *testing.T) {
+	e := Estimate{}.With(0, time.Hour+ms, 2*ms).With(time.Second, time.Second+time.Hour+25*ms, time.Second+50*ms)
+	if e.Jumped() {
+		t.Error("a slow trip is taken for a jump")
+	}
+	e = e.With(2*time.Second, 2*time.Second+time.Hour+125*ms, 2*time.Second+50*ms)
+	if off := (e.Ahead() - time.Hour - 100*ms).Abs(); !e.Jumped() || off > ms {
+		t.Errorf("a jump of 100 ms: %+v", e)
+	}
+	if e = e.With(3*time.Second, 3*time.Second+time.Hour+101*ms, 3*time.Second+2*ms); !e.Jumped() {
+		t.Error("it forgot a jump")
 	}
 }

@@ -108,10 +108,14 @@ func (c *offsets) deliver(b *history.Batch, i int, at *look) (d fetched, ok bool
 // of a delivery, its own or another's, before the fetch was called. judged is whether the
 // process had acknowledged any message of that mailbox and priority before.
 func (c *offsets) acknowledged(d fetched, process int32) (before *confirm, judged bool) {
+	called := d.called
+	if process == d.process { // by whose own clock its acknowledgements are
+		called += c.ledger.apart
+	}
 	first, any := c.since[ladder{process, d.mailbox, d.rank}]
-	judged = any && first < d.called
+	judged = any && first < called
 	if n := c.by[c.ledger.route.at(process, d.stream)].get(d.seq); n >= 0 {
-		if done := &c.acks[n]; done.time < d.called && d.id <= done.id {
+		if done := &c.acks[n]; done.time < called && d.id <= done.id {
 			before = done
 		}
 	}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/robustmq/rmq-mcp/history"
 )
@@ -23,6 +24,7 @@ type completeness struct {
 // arrived.
 type driver struct {
 	spoke, ended, counted bool
+	unseen                bool // it may have written more than arrived
 	wrote, arrived        float64
 }
 
@@ -48,6 +50,8 @@ func (d *driver) add(b *history.Batch, i int) {
 	switch b.Kind[i] {
 	case history.KindConnect:
 		d.spoke = true
+	case history.KindDriver:
+		d.unseen = d.unseen || strings.Contains(b.Text(i), history.LostSight)
 	case history.KindEnd:
 		d.ended, d.wrote = true, b.Value[i]
 	case history.KindObserve:
@@ -83,7 +87,7 @@ func (c *completeness) unfinished() (why []string) {
 	for p, d := range c.drivers {
 		name := c.ledger.process(int32(p))
 		switch {
-		case !d.spoke, !d.ended && d.counted && c.expendable(int32(p)): // killed, and all that it said is there
+		case !d.spoke, !d.ended && !d.unseen && d.counted && c.expendable(int32(p)): // killed, and all that it said is there
 		case !d.ended:
 			why = append(why, sentence("the driver of %s did not end in order", name))
 		case !d.counted:

@@ -16,7 +16,7 @@ var claimFair = Entry{
 	Claim: verdict.Claim{Name: "fair", Severity: verdict.P2,
 		Text:   "While a client stalls, is dead or floods, the others are served as before: of each group at each node the acknowledgements and deliveries take no longer, and are no fewer, than the scenario bounds against that group before (fair).",
 		Source: verdict.Budget},
-	Category: Fairness, Checker: "fair@2", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: slowNeighbours,
+	Category: Fairness, Checker: "fair@3", Protocols: mqtt, New: newFair, NeedsComplete: true, Bounded: true, canary: slowNeighbours,
 	ByFault: true,
 }
 
@@ -28,14 +28,15 @@ var claimFair = Entry{
 type fair struct {
 	ledger *ledger
 	bound  history.Fair
-	times  []stretch // the time before, then that of each client that misbehaved
-	mixed  []string  // why others that misbehaved are not looked at
-	bad    []bool    // processes to which something was done
-	drain  int64     // when it began
-	end    int64     // of what was recorded
-	node   []int16   // of each process, as it was connected before
-	got    []bitmap  // by pair of process and stream: what was delivered
-	took   []served  // deliveries, by process and stretch
+	times  []stretch   // the time before, then that of each client that misbehaved
+	mixed  []string    // why others that misbehaved are not looked at
+	bad    []bool      // processes to which something was done
+	drain  int64       // when it began
+	end    int64       // of what was recorded
+	node   []int16     // of each process, as it was connected before
+	got    []bitmap    // by pair of process and stream: what was delivered
+	took   []served    // deliveries, by process and stretch
+	early  []firstCopy // deliveries before their publish was recorded
 }
 
 // tail is the least number of latencies for a 99th percentile. With fewer it would be
@@ -153,7 +154,7 @@ func called(f history.Landing) string { return sentence("%s (%s of %s)", f.Fault
 func (c *fair) fork() Checker {
 	f := *c
 	f.times, f.node, f.got = slices.Clone(c.times), slices.Clone(c.node), forks(c.got, bitmap.fork)
-	f.took = forks(c.took, served.fork)
+	f.took, f.early = forks(c.took, served.fork), slices.Clone(c.early)
 	return &f
 }
 
@@ -170,17 +171,35 @@ func (c *fair) Add(b *history.Batch) {
 		if d.pair < 0 || d.flags&(history.FlagRetain|history.FlagCorrupt|history.FlagForeign) != 0 || !c.owes(b.Process[d.i], b.Stream[d.i]) {
 			continue
 		}
-		m := c.ledger.sends.find(b.Stream[d.i], d.seq)
-		if m == nil || !c.got[d.pair].add(d.seq) {
+		if !c.got[d.pair].add(d.seq) {
 			continue
 		}
-		for s := range c.of(c.took, b.Process[d.i], b.Time[d.i]) {
-			s.came++
-		}
-		for s := range c.of(c.took, b.Process[d.i], m.called) {
-			s.take(b.Time[d.i]-m.called, b.Index[d.i], b.Stream[d.i], d.seq)
+		r := firstCopy{b.Process[d.i], b.Stream[d.i], d.seq, b.Index[d.i], b.Time[d.i]}
+		if !c.takes(r) {
+			c.early = append(c.early, r)
 		}
 	}
+}
+
+// A firstCopy is the first delivery of a message to a process.
+type firstCopy struct {
+	process, stream int32
+	seq, row, at    int64
+}
+
+// takes counts a delivery, unless its publish was not recorded yet.
+func (c *fair) takes(r firstCopy) bool {
+	m := c.ledger.sends.find(r.stream, r.seq)
+	if m == nil {
+		return false
+	}
+	for s := range c.of(c.took, r.process, r.at) {
+		s.came++
+	}
+	for s := range c.of(c.took, r.process, m.called) {
+		s.take(r.at-m.called, r.row, r.stream, r.seq)
+	}
+	return true
 }
 
 func (c *fair) turn(b *history.Batch, i int) {
@@ -282,6 +301,10 @@ func (c *fair) delivered() []served {
 }
 
 func (c *fair) Result(*closing) verdict.Result {
+	for _, r := range c.early {
+		c.takes(r)
+	}
+	c.early = nil
 	switch {
 	case c.bound == history.Fair{}:
 		return unjudged("the scenario sets no bounds on how others are served; set fair in its tiers")

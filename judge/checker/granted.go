@@ -13,7 +13,7 @@ var claimQoSGranted = Entry{
 	Claim: verdict.Claim{Name: "qos-granted", Severity: verdict.P2,
 		Text:   "The QoS of Payload Messages sent in response to a Subscription MUST be the minimum of the QoS of the originally published message and the maximum QoS granted by the Server.",
 		Source: "MQTT 3.1.1 section 3.8.4 [MQTT-3.8.4-6]; MQTT 5.0 section 3.8.4 [MQTT-3.8.4-8]"},
-	Category: Safety, Checker: "granted@4", Protocols: mqtt, Rests: history.PromiseProtocol, New: newGranted, canary: raise,
+	Category: Safety, Checker: "granted@5", Protocols: mqtt, Rests: history.PromiseProtocol, New: newGranted, canary: raise,
 }
 
 // granted judges the QoS that deliveries come with, against what SUBACK had granted for
@@ -57,7 +57,7 @@ type arrivals struct {
 	qos, granted uint8
 }
 
-// An earlier is a delivery that came while a SUBSCRIBE was not answered.
+// An earlier is a delivery that came while a SUBSCRIBE was not answered, or before its publish was recorded.
 type earlier struct {
 	pair int32
 	arrivals
@@ -149,7 +149,7 @@ func (c *granted) deliver(b *history.Batch, d delivery) {
 		return
 	}
 	a := arrivals{1, b.Index[d.i], b.Time[d.i], d.seq, b.QoS[d.i], 0}
-	if last := &list[len(list)-1]; last.to == never {
+	if last := &list[len(list)-1]; last.to == never || len(list) > 1 && c.ledger.sends.find(b.Stream[d.i], d.seq) == nil {
 		if len(c.early) < maxEarly {
 			c.early = append(c.early, earlier{d.pair, a})
 		}

@@ -29,6 +29,7 @@ type ledger struct {
 	durable   bool  // the broker's vendor promises that what was acknowledged outlives a node
 	session   int64 // for how long a broker keeps the session of an absent client of MQTT 3.1.1; never; unknownTime
 	wait      int64 // for how long a message waits for an absent client; likewise
+	apart     int64 // how far two clients may disagree on a time
 
 	current, mutated *history.Batch // that was taken last, and a canary's that was sorted last
 	sorted, resorted rows
@@ -40,6 +41,7 @@ func newLedger(ctx Context) *ledger {
 	wire := newWire(ctx, route)
 	l := &ledger{
 		tables:    ctx.Tables,
+		apart:     disagreement(ctx.Run),
 		tested:    testedBy(ctx),
 		windows:   history.Windows(ctx.Landings),
 		landings:  ctx.Landings,

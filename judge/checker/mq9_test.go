@@ -129,6 +129,10 @@ func TestMQ9Checkers(t *testing.T) {
 		{"what was acknowledged comes again", "mq9-ack-kept", func(s *story) {
 			priorities(s).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 0, 1, 2)
 		}, fail, "message 1 of pub-1 on work/1 (QoS 1, normal) (id 1) reached sub-1 again"},
+		{"what was acknowledged comes again, where clients have clocks of their own", "mq9-ack-kept", func(s *story) {
+			s.run.ClocksS = 0.01
+			priorities(s).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 0, 1, 2)
+		}, fail, "message 1 of pub-1 on work/1 (QoS 1, normal) (id 1) reached sub-1 again"},
 		{"what was not acknowledged comes again", "mq9-ack-kept", func(s *story) {
 			priorities(s).numbered(sub, q1, 0, 0, 1).numbered(sub, q1, 0, 0, 1).confirm(sub, 1).numbered(sub, q1, 0, 2)
 		}, pass, ""},

@@ -12,7 +12,7 @@ var claimQoS2ExactlyOnce = Entry{
 	Claim: verdict.Claim{Name: "qos2-exactly-once", Severity: verdict.P0, Gated: true,
 		Text:   "QoS 2, exactly once delivery: neither loss nor duplication of messages are acceptable.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-1], [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@7", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@8", Protocols: mqtt, Rests: history.PromiseDurability, New: exactlyOnce, canary: repeat(2, dedupes),
 	Unjudged: func(c Circumstances) string {
 		if !c.Wire && (!c.Dedupes || slices.Contains(c.Cannot, contract.CannotExactlyOnce)) {
 			return "the client library passes every copy on, and packets are not recorded"
@@ -26,7 +26,7 @@ var claimQoS0AtMostOnce = Entry{
 	Claim: verdict.Claim{Name: "qos0-at-most-once", Severity: verdict.P2, Gated: true,
 		Text:   "QoS 0, at most once delivery: the message arrives at the receiver either once or not at all.",
 		Source: "MQTT 3.1.1 section 4.3.1"},
-	Category: Idempotency, Checker: "once@7", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
+	Category: Idempotency, Checker: "once@8", Protocols: mqtt, Rests: history.PromiseProtocol, New: atMostOnce, canary: repeat(0, anyone),
 	Excused: excused("packet_duplicate makes one message two to the broker", "packet_duplicate"),
 	Notice:  Notice{"duplicates of QoS 0", "mqtt/qos-roundtrip"},
 }
@@ -35,7 +35,7 @@ var claimSDKOnce = Entry{
 	Claim: verdict.Claim{Name: "sdk-once", Severity: verdict.P1, Of: verdict.SDK, Wire: true,
 		Text:   "Until it has received the corresponding PUBREL packet, the receiver MUST acknowledge any subsequent PUBLISH packet with the same Packet Identifier by sending a PUBREC. It MUST NOT cause duplicate messages to be delivered to any onward recipients in this case.",
 		Source: "MQTT 3.1.1 section 4.3.3 [MQTT-4.3.3-2]"},
-	Category: Idempotency, Checker: "once@7", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
+	Category: Idempotency, Checker: "once@8", Protocols: mqtt, New: takenOnce, canary: repeat(2, dedupes),
 }
 
 // once judges that a message of its QoS reaches an application at most once. A message
@@ -49,7 +49,8 @@ type once struct {
 	taker  bool   // judge the subscriber's client alone, by the wire
 	blames bool   // the wire tells whose doing a second one is, whatever the SDKs cannot show
 	first  []marks
-	seen   int64 // deliveries judged
+	seen   int64        // deliveries judged
+	early  []repetition // before the call of their producer was recorded
 	found  findings
 }
 
@@ -91,7 +92,11 @@ func (c *once) Add(b *history.Batch) {
 		}
 		c.seen++
 		if earlier := c.first[d.pair].swap(d.seq, b.Index[i], false); earlier >= 0 {
-			c.again(b, i, earlier)
+			if c.ledger.sends.find(b.Stream[i], b.Seq[i]) == nil { // what its producer did comes later
+				c.early = append(c.early, repetition{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], earlier})
+				continue
+			}
+			c.again(repetition{b.Process[i], b.Stream[i], b.Seq[i], b.Index[i], b.Time[i], earlier})
 		}
 	}
 }
@@ -115,16 +120,22 @@ func (l *ledger) plain(d delivery) bool {
 	return d.flags&(history.FlagRetain|history.FlagCorrupt) == 0 && q.filters+q.shared <= 1
 }
 
-func (c *once) again(b *history.Batch, i int, earlier int64) {
-	l, p, s, seq := c.ledger, b.Process[i], b.Stream[i], b.Seq[i]
+// A repetition is a delivery of a message that the process had.
+type repetition struct {
+	process, stream     int32
+	seq, row, at, first int64
+}
+
+func (c *once) again(r repetition) {
+	l, p, s, seq := c.ledger, r.process, r.stream, r.seq
 	a := verdict.Anomaly{
-		Kind: "duplicated", Process: p, Stream: s, Seq: seq, TimeNS: b.Time[i],
-		Fault: l.fault(b.Time[i]), Events: events(earlier, b.Index[i]), Expected: c.qos == 2 && l.kills.took(l.calledAt(s, seq), b.Time[i]),
+		Kind: "duplicated", Process: p, Stream: s, Seq: seq, TimeNS: r.at,
+		Fault: l.fault(r.at), Events: events(r.first, r.row), Expected: c.qos == 2 && l.kills.took(l.calledAt(s, seq), r.at),
 	}
-	if c.qos == 2 && l.twoSessions(p, s, seq, b.Time[i]) {
+	if c.qos == 2 && l.twoSessions(p, s, seq, r.at) {
 		return
 	}
-	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(b.Time[i]), under(a.Fault))
+	a.Text = sentence("%s reached %s again at %s%s", l.message(s, seq), l.process(p), clock(r.at), under(a.Fault))
 	if c.taker {
 		if to := l.wire.to(p, s, seq); to == nil || to.begun > 1 || to.shared {
 			return
@@ -147,11 +158,15 @@ func (l *ledger) twoSessions(process, stream int32, seq, at int64) bool {
 		return false
 	}
 	return slices.ContainsFunc(l.sessions.of[process].renewals, func(r renewal) bool {
-		return m.called <= r.back && r.back <= at && (m.unknown() || r.back <= m.acked+longAgo)
+		return m.called-l.apart <= r.back && r.back <= at && (m.unknown() || r.back <= m.acked+longAgo)
 	})
 }
 
 func (c *once) Result(*closing) verdict.Result {
+	for _, r := range c.early {
+		c.again(r)
+	}
+	c.early = nil
 	r := c.found.judged(c.seen, map[string]int64{"delivered": c.seen, "duplicated": c.found.total},
 		sentence("no delivery of QoS %d could be judged%s", c.qos, c.whyNot()))
 	switch r.Status {
@@ -199,6 +214,6 @@ func anyone(history.Process) bool { return true }
 
 func (c *once) fork() Checker {
 	f := *c
-	f.first, f.found = forks(c.first, marks.fork), c.found.fork()
+	f.first, f.early, f.found = forks(c.first, marks.fork), slices.Clone(c.early), c.found.fork()
 	return &f
 }

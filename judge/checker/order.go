@@ -214,7 +214,7 @@ func (c *order) placed() *findings {
 			continue
 		}
 		over, ok := c.overtaker(r, m, again[l.topic(r.stream)])
-		if !ok || r.dup && l.sessions.cameBack(r.process, m.called, r.time) || l.wire.repeatedInOrder(r.process, r.stream, r.seq, over.seq) {
+		if !ok || r.dup && l.sessions.cameBack(r.process, m.called-l.apart, r.time) || l.wire.repeatedInOrder(r.process, r.stream, r.seq, over.seq) {
 			continue
 		}
 		a := verdict.Anomaly{
@@ -258,7 +258,7 @@ func (c *order) givenAgain() map[string]bool {
 	l, again := c.ledger, map[string]bool{}
 	for _, r := range c.late {
 		m, above := l.sends.find(r.stream, r.seq), l.sends.find(r.stream, r.above.seq)
-		if m != nil && above != nil && (r.above.time <= m.called || above.outcome == history.OK && above.acked <= m.called) {
+		if m != nil && above != nil && (r.above.time <= m.called-l.apart || above.outcome == history.OK && above.acked <= m.called) {
 			again[l.topic(r.stream)] = true
 		}
 	}

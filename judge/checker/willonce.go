@@ -120,7 +120,9 @@ func (c *willOnce) Result(*closing) verdict.Result {
 			switch {
 			case lot == dead && l.route.get(p, q.stream).takes():
 				judged++
-				if i := slices.IndexFunc(came, func(a arrival) bool { return !c.early(q, a) && !(l.ran(q.ended, back) < backAtOnce && a.at > back) }); i >= 0 {
+				if i := slices.IndexFunc(came, func(a arrival) bool {
+					return !c.early(q, a) && !(l.ran(q.ended, back) < backAtOnce && a.at > back-l.apart)
+				}); i >= 0 {
 					undue++
 					found.add(c.anomaly("will-undue", q, to, came[i:], sentence("was published at %s, although %s had ended that connection by DISCONNECT at %s", clock(came[i].at), l.process(q.process), clock(q.ended))))
 				}

@@ -23,6 +23,7 @@ import (
 type RemoteOptions struct {
 	Nodes   func() []string // their names
 	Clients func() []string // names of the hosts of clients, those of now
+	Others  func() bool     // there are clients elsewhere, about which no rule can be
 	// Attach starts [Serve] in the network namespace of a host. It returns the agent's streams
 	// and the host's address for other hosts. Closing the streams ends reads and writes.
 	Attach func(ctx context.Context, host string) (io.ReadWriteCloser, netip.Addr, error)
@@ -61,8 +62,11 @@ type attached struct {
 // ErrRemote is that a network of other machines cannot do something.
 var ErrRemote = fmt.Errorf("%w between nodes of other machines", errors.ErrUnsupported)
 
-// ErrNoAnswer is that the agent of a node hangs.
-var ErrNoAnswer = errors.New("the agent does not answer")
+// ErrAgent is that a host could not be asked. It tells nothing of the network.
+var ErrAgent = errors.New("the agent of a host is away")
+
+// ErrNoAnswer is that an agent hangs.
+var ErrNoAnswer = fmt.Errorf("%w: it does not answer", ErrAgent)
 
 var errClosed = errors.New("the network of the nodes is closed")
 
@@ -104,13 +108,13 @@ func (r *Remote) agent(ctx context.Context, host string) (*attached, error) {
 		return nil, errClosed
 	}
 	if !slices.Contains(r.hosts(), host) {
-		return nil, fmt.Errorf("no host %q", host)
+		return nil, fmt.Errorf("no host %q: %w", host, ErrAgent)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.bound)
 	defer cancel()
 	conn, own, err := r.opt.Attach(ctx, host)
 	if err != nil {
-		return nil, fmt.Errorf("attach to the network of %s: %w", host, err)
+		return nil, fmt.Errorf("attach to the network of %s: %w: %w", host, ErrAgent, err)
 	}
 	a := &attached{own: own}
 	left := make(chan struct{})
@@ -122,7 +126,7 @@ func (r *Remote) agent(ctx context.Context, host string) (*attached, error) {
 	}()
 	_, err = ask[Sighting](ctx, r, a, "Seen", uint64(0)) // it answers once its ports are open
 	if err == nil && r.shows() {
-		err = r.show(ctx, r.rules, r.queues, true)
+		err = r.show(ctx, r.rules, r.queues, false)
 	}
 	if err != nil {
 		a.Close()
@@ -166,6 +170,9 @@ func ask[T any](ctx context.Context, r *Remote, a *attached, method string, args
 	defer bound.Stop()
 	select {
 	case got := <-replied:
+		if _, told := got.err.(rpc.ServerError); got.err != nil && !told {
+			return got.value, fmt.Errorf("%w: %w", ErrAgent, got.err)
+		}
 		return got.value, got.err
 	case <-ctx.Done():
 		return *new(T), ctx.Err()
@@ -201,7 +208,12 @@ func (r *Remote) Join(ctx context.Context) error {
 	if !aboutClients(r.rules) {
 		return nil
 	}
-	return r.show(ctx, r.rules, r.queues, true)
+	for _, host := range r.opt.Clients() {
+		if _, err := r.agent(ctx, host); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // aboutClients reports whether a rule is about links with clients.
@@ -234,10 +246,14 @@ func (r *Remote) namedLinks(links []Link) (out []Link) {
 
 func (r *Remote) namedHosts(names []string) (out []string) {
 	for _, name := range names {
-		if name == Clients {
-			out = append(out, r.opt.Clients()...)
-		} else {
+		if name != Clients {
 			out = append(out, name)
+			continue
+		}
+		for _, client := range r.opt.Clients() {
+			if _, ok := r.own[client]; ok { // the others are about to join
+				out = append(out, client)
+			}
 		}
 	}
 	return out
@@ -347,6 +363,9 @@ func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqu
 	rules = r.named(rules)
 	var all errgroup.Group // a node that fails keeps no other from its part
 	for node, a := range r.agents {
+		if !slices.Contains(r.hosts(), node) { // a client that has left
+			continue
+		}
 		part := Part{Own: a.own, Hosts: maps.Clone(r.own), Leads: leads, Rules: rules, Queues: queues}
 		all.Go(func() error {
 			_, err := ask[struct{}](context.WithoutCancel(ctx), r, a, "Show", part)
@@ -437,6 +456,9 @@ func (r *Remote) Address(host string) (netip.Addr, error) {
 
 // Client is a host of clients.
 func (r *Remote) Client() (string, error) {
+	if r.opt.Others() {
+		return "", fmt.Errorf("rules for clients: %w: clients run on this machine too, and no rule reaches them; end their workload, or set with to nodes", ErrRemote)
+	}
 	if all := r.opt.Clients(); len(all) > 0 {
 		return all[0], nil
 	}

@@ -29,6 +29,7 @@ type testRemote struct {
 	agents  map[string]*agentProcess // the last of each node
 	down    string                   // a node without a pod
 	clients []string
+	others  bool
 	leads   map[string]string // hosts whose addresses lead to nodes
 }
 
@@ -38,6 +39,7 @@ func newRemote(t *testing.T) *testRemote {
 	r.Remote = NewRemote(RemoteOptions{
 		Nodes:   func() []string { return []string{"node-1", "node-2", "node-3"} },
 		Clients: func() []string { return r.clients },
+		Others:  func() bool { return r.others },
 		Attach:  r.attach,
 		Reach: func(node string) (netip.AddrPort, error) {
 			a, err := r.star.Address(cmp.Or(r.leads[node], node))
@@ -220,6 +222,11 @@ func TestRemoteClients(t *testing.T) {
 	if name, err := r.Client(); name != "client-1" || err != nil {
 		t.Errorf("client %q, %v", name, err)
 	}
+	r.others = true
+	if _, err := r.Client(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("clients elsewhere: %v", err)
+	}
+	r.others = false
 	rule := Rule{Fault: "f1", Do: Drop, Links: both("node-1", Clients)}
 	if err := r.Render(t.Context(), []Rule{rule}); err != nil {
 		t.Fatal(err)
@@ -241,6 +248,9 @@ func TestRemoteClients(t *testing.T) {
 	r.clients = r.clients[:1]
 	r.signal(t, "client-2", syscall.SIGKILL).Wait() // its pod is gone, and nothing waits for another
 	r.until(t, func() bool { _, err := r.Address("client-2"); return err != nil })
+	if _, err := r.Ping(t.Context(), Ping{From: "client-2", To: "node-1"}); !errors.Is(err, ErrAgent) {
+		t.Errorf("a probe of a client that is gone: %v", err)
+	}
 	if got := r.Rules(); !slices.EqualFunc(got, []Rule{rule}, func(a, b Rule) bool { return a.Fault == b.Fault }) {
 		t.Errorf("rules %+v", got)
 	}
@@ -410,7 +420,7 @@ func TestRemoteWithoutANode(t *testing.T) {
 	if c, err := r.Counts(1); err != nil || c.Treated {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if err := r.Render(t.Context(), rules); err == nil || !strings.Contains(err.Error(), "node-3: it has no pod") {
+	if err := r.Render(t.Context(), rules); err == nil || !strings.Contains(err.Error(), "network of node-3") || !strings.Contains(err.Error(), "it has no pod") {
 		t.Errorf("rules without a node: %v", err)
 	}
 	r.arrives(t, "node-1", "node-2", 5, 5)

@@ -232,7 +232,9 @@ func (s *Server) Evict(space, name string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remove(k)
+	if s.objects[k] == found { // it was not removed meanwhile
+		s.remove(k)
+	}
 }
 
 // hasEnded reports whether the status of a pod says so.
