@@ -33,7 +33,11 @@ type record struct {
 	phase    string
 	notes    []string // what the harness could not do
 	watchers map[chan keeper.Progress]bool
+	starting []keeper.Progress // lines of that phase
 }
+
+// startLines is how many lines of the start are kept for a watcher that comes late.
+const startLines = 32
 
 // open makes the run directory and opens the files that are written as the run goes.
 // watch is shown every event.
@@ -156,6 +160,9 @@ func (r *record) tell(p keeper.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.Phase = r.phase
+	if p.Text != "" && p.Phase == history.PhaseStarting && len(r.starting) < startLines {
+		r.starting = append(r.starting, p)
+	}
 	for ch := range r.watchers {
 		select {
 		case ch <- p:
@@ -164,10 +171,15 @@ func (r *record) tell(p keeper.Progress) {
 	}
 }
 
-// Progress subscribes to what people watch.
+// Progress subscribes to what people watch. While the start lasts, it begins with the lines of the start.
 func (r *record) Progress() (<-chan keeper.Progress, func()) {
-	ch := make(chan keeper.Progress, 64)
+	ch := make(chan keeper.Progress, 2*startLines)
 	r.mu.Lock()
+	if r.phase == history.PhaseStarting {
+		for _, p := range r.starting {
+			ch <- p
+		}
+	}
 	r.watchers[ch] = true
 	r.mu.Unlock()
 	return ch, func() {

@@ -30,8 +30,8 @@ type Experiment interface {
 	// all is over. An error says that the harness could not do its job.
 	Run(ctx context.Context) error
 	Status(ctx context.Context) Status
-	// Progress subscribes to what happens from now on; stop ends the
-	// subscription. A slow reader loses lines, it never holds up the run.
+	// Progress subscribes to what happens from now on, during the start with its earlier lines;
+	// stop ends the subscription. A slow reader loses lines, it never holds up the run.
 	Progress() (lines <-chan Progress, stop func())
 	// Forward dials a port of a node from inside the experiment.
 	Forward(ctx context.Context, node string, port int) (net.Conn, error)
