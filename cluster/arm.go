@@ -14,10 +14,13 @@ const (
 	ArmDisk  = "disk"  // a layer of ours under each node's data directory
 	ArmClock = "clock" // a library of ours between each node and its clock
 	ArmTap   = "tap"   // a proxy of ours between clients and nodes; not this package's to arm
+
+	// ArmChaosMesh has the Chaos Mesh of a Kubernetes cluster inject faults of the network.
+	ArmChaosMesh = "chaos-mesh"
 )
 
 // Arms are the names of what can be armed.
-func Arms() []string { return []string{ArmDisk, ArmClock, ArmTap} }
+func Arms() []string { return []string{ArmDisk, ArmClock, ArmTap, ArmChaosMesh} }
 
 // WithArms are some arms, and after them those of more that are not among them. It changes
 // neither list.
@@ -52,6 +55,9 @@ func checkArms(config Config) error {
 		if !slices.Contains(Arms(), name) {
 			return fmt.Errorf("arm: no %q; choose %s", name, strings.Join(Arms(), ", "))
 		}
+	}
+	if config.Runtime != RuntimePods && slices.Contains(config.Arm, ArmChaosMesh) {
+		return fmt.Errorf("arm %s: Chaos Mesh acts on pods; use runtime %s", ArmChaosMesh, RuntimePods)
 	}
 	ours := func(name string) bool { return name != ArmTap }
 	if config.Foreign() && slices.ContainsFunc(config.Arm, ours) {

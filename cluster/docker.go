@@ -52,7 +52,7 @@ func checkRuntime(c *Config) error {
 // checkImage fills in the image, and where the broker lies in it.
 func checkImage(c *Config) error {
 	for _, arm := range c.Arm {
-		if arm != ArmTap {
+		if arm != ArmTap && arm != ArmChaosMesh {
 			return fmt.Errorf("arm %s: %w: nothing is mounted or loaded beside a broker that is made of an image; use runtime process", arm, ErrUnsupported)
 		}
 	}

@@ -69,6 +69,11 @@ func openPods(ctx context.Context, opts Options) (_ nodeRuntime, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("runtime kubernetes: %w", err)
 	}
+	if slices.Contains(opts.Config.Arm, ArmChaosMesh) {
+		if err := api.ChaosMesh(ctx); err != nil {
+			return nil, fmt.Errorf("arm %s: %w", ArmChaosMesh, err)
+		}
+	}
 	if err := opts.Ledger.Making(kube.Layer, opts.Run, kube.Made{Target: api.Target(), Run: opts.Run}); err != nil {
 		return nil, err
 	}
@@ -135,6 +140,27 @@ func (p *pods) setImage(id string) {
 	if _, sum, ok := strings.Cut(id, "sha256:"); ok {
 		p.sum = sum
 	}
+}
+
+// Namespace holds the pods of nodes and drivers. It is nil if they are none.
+func (c *Cluster) Namespace() *kube.Namespace {
+	if p, ok := c.runtime.(*pods); ok {
+		return p.space
+	}
+	return nil
+}
+
+// PodOf is the name of the pod of a node, or of a driver, as it is now.
+func (c *Cluster) PodOf(host string) (string, error) {
+	for _, n := range c.Nodes() {
+		if in, ok := n.process().(*podded); ok && n.name == host {
+			return in.pod.Name(), nil
+		}
+	}
+	if slices.Contains(c.DriverPods().Names(), host) {
+		return host, nil
+	}
+	return "", fmt.Errorf("%s has no pod", host)
 }
 
 // close removes the namespace with all that is in it.

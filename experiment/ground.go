@@ -30,6 +30,9 @@ func (s *stage) site() faults.Site {
 		if r.shaper != nil {
 			site.Shaper = r.shaper
 		}
+		if r.injector != nil {
+			site.Injector = r.injector
+		}
 	}
 	return site
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/faults"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/chaosmesh"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/shaper"
@@ -22,6 +23,8 @@ type routing struct {
 	queues queues
 	shaper *shaper.Shaper
 	remote *router.Remote // between pods; nil in a star
+
+	injector *chaosmesh.Injector // between pods; nil for the rules of remote
 }
 
 // queues treat packets until they are closed.
@@ -40,8 +43,12 @@ type network interface {
 // faults can act on. Other networks have none.
 func (s *stage) openRouting() error {
 	if s.start.Cluster.Beyond() {
-		r := s.remote()
-		s.routing = &routing{network: r, queues: r, remote: r}
+		var mesh *chaosmesh.Injector
+		if slices.Contains(s.start.Cluster.Arm, cluster.ArmChaosMesh) {
+			mesh = chaosmesh.New(s.cluster.Namespace(), s.cluster.PodOf)
+		}
+		r := s.remote(mesh)
+		s.routing = &routing{network: r, queues: r, remote: r, injector: mesh}
 		return nil
 	}
 	star, ok := s.network.(interface{ Hosts() []cluster.Host })
@@ -76,9 +83,9 @@ func (s *stage) openRouting() error {
 	return err
 }
 
-// remote is the router between nodes that are pods.
-func (s *stage) remote() *router.Remote {
-	return router.NewRemote(router.RemoteOptions{
+// remote is the router between nodes that are pods. Mesh is nil for rules of its own.
+func (s *stage) remote(mesh *chaosmesh.Injector) *router.Remote {
+	opt := router.RemoteOptions{
 		Nodes:   func() []string { return names(s.cluster.Nodes()) },
 		Clients: s.cluster.DriverPods().Names,
 		Others:  func() bool { return s.here.Load() > 0 },
@@ -101,7 +108,11 @@ func (s *stage) remote() *router.Remote {
 			return netip.AddrPortFrom(at, router.ProbePort), err
 		},
 		Witness: s.witness.Name(),
-	})
+	}
+	if mesh != nil {
+		opt.Injector = mesh
+	}
+	return router.NewRemote(opt)
 }
 
 // close takes down what is in the router. A nil one has nothing.

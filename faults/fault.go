@@ -39,14 +39,16 @@ type Target struct {
 // A Site is what an experiment has beside its nodes that faults can act on. A
 // nil field is not there: it was not armed, or this host cannot have it.
 type Site struct {
-	Run     string  // names what is made on the host for this experiment, and nobody else's
-	Net     Net     // the router between all hosts
-	Shaper  Shaper  // the queueing disciplines at its interfaces
-	Queues  Queues  // what treats the packets that its rules queue
-	Tap     Tap     // the proxy between clients and nodes
-	Clients Clients // the drivers
-	Hostile Hostile // clients of ours that mean harm
-	Disks   Disks   // the layers under the nodes' data directories
+	Run    string // names what is made on the host for this experiment, and nobody else's
+	Net    Net    // the router between all hosts
+	Shaper Shaper // the queueing disciplines at its interfaces
+	Queues Queues // what treats the packets that its rules queue
+	// Injector does what is asked of Net and Queues; nil if these do it themselves.
+	Injector Injector
+	Tap      Tap     // the proxy between clients and nodes
+	Clients  Clients // the drivers
+	Hostile  Hostile // clients of ours that mean harm
+	Disks    Disks   // the layers under the nodes' data directories
 	// Roles are the roles of each node now: leader, follower.
 	Roles func(context.Context) map[string][]string
 }

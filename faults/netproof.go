@@ -54,6 +54,9 @@ func (in *Injection) id() string {
 // system itself that it hit, of every node that the fault is about. Probes are
 // counted apart, so a node to and from which nothing was sent shows none.
 func hits(net Net, t Target, hit []pair, in *Injection) []Proof {
+	if t.Site.Injector != nil {
+		return t.injected(hit, in)
+	}
 	return t.counted(net, hit, "packets of the system that the rule hit", "packets", in.hits(net))
 }
 
@@ -182,8 +185,11 @@ func unruled(net Filter, in *Injection) Check {
 }
 
 // passAgain reads back that the rule is gone and that probes pass.
-func passAgain(net Net, in *Injection, all []pair) []Check {
+func (t Target) passAgain(net Net, in *Injection, all []pair) []Check {
 	out := []Check{unruled(net, in)}
+	if t.Site.Injector != nil {
+		out = append(out, t.left(in))
+	}
 	for _, p := range all {
 		out = append(out, onLink(net, in, p, "probes", "ms", func(ctx context.Context) (float64, error) {
 			s := passing(ctx, net, p, probeWait)

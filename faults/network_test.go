@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robustmq/rmq-mcp/history"
+	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
@@ -23,6 +24,7 @@ type fakeNet struct {
 	idle    string // this host sends nothing, and is sent nothing
 	leaky   string // what is sent to this host passes whatever the rules say
 	sticky  bool   // rules stay when they are taken out
+	dead    bool   // rules have no effect
 
 	mu    sync.Mutex
 	rules []router.Rule
@@ -78,7 +80,7 @@ func (f *fakeNet) Disturbed(from, to, fault string) bool {
 }
 
 func (f *fakeNet) Ping(_ context.Context, p router.Ping) (router.Pings, error) {
-	if f.Disturbed(p.From, p.To, "") && p.To != f.leaky {
+	if f.Disturbed(p.From, p.To, "") && p.To != f.leaky && !f.dead {
 		time.Sleep(p.Wait)
 		return router.Pings{Sent: 5}, nil
 	}
@@ -103,6 +105,40 @@ func (f *fakeNet) Address(host string) (netip.Addr, error) {
 	}
 	return netip.ParseAddr("198.18.0." + number)
 }
+
+// A fakeInjector says what it says, whatever the rules do.
+type fakeInjector struct {
+	net  *fakeNet
+	why  string // it has not injected all
+	away error
+	left error
+}
+
+func (*fakeInjector) Name() string { return "chaos-mesh" }
+
+func (*fakeInjector) Lacks(_ router.Action, how netqueue.Treatment) string {
+	if how.Burst > 0 {
+		return "Chaos Mesh has no bursts of packets"
+	}
+	return ""
+}
+
+func (f *fakeInjector) Injected(context.Context, string) (map[string]int, string, error) {
+	counts := map[string]int{}
+	for _, rule := range f.net.Rules() {
+		for _, l := range rule.Links {
+			for _, host := range l.From {
+				counts[host]++
+			}
+		}
+	}
+	if len(counts) == 0 {
+		return counts, "", nil
+	}
+	return counts, f.why, f.away
+}
+
+func (f *fakeInjector) Left(context.Context, string) error { return f.left }
 
 // netRig is a rig whose layers are those of a fake router too.
 func netRig(nodes int, net Net) (*rig, func(numbers ...int) Target) {
@@ -129,6 +165,7 @@ func TestPartitionAnswers(t *testing.T) {
 		net    *fakeNet
 		nodes  int // of the target; 0: 1
 		bend   func(*rig)
+		by     *fakeInjector // nil for the rules
 		want   history.LandingState
 		healed history.HealState
 		reason string
@@ -141,6 +178,12 @@ func TestPartitionAnswers(t *testing.T) {
 		{name: "the witness is silent", net: &fakeNet{}, bend: func(r *rig) { r.witness.state = Frozen }, want: history.Indeterminate, healed: history.HealVerified, reason: "witness"},
 		{name: "the rule stays", net: &fakeNet{sticky: true}, want: history.Landed, healed: history.HealFailed, reason: "still in the router"},
 		{name: "the kernel cannot", net: &fakeNet{missing: "nftables of this kernel cannot drop"}, want: history.Unsupported, healed: history.HealVerified, reason: "nftables of this kernel cannot drop"},
+		{name: "injected", net: &fakeNet{quiet: true}, by: &fakeInjector{}, want: history.Landed, healed: history.HealVerified},
+		{name: "injected without an effect", net: &fakeNet{dead: true}, by: &fakeInjector{}, want: history.NotLanded, healed: history.HealVerified, reason: "probes from node-1 to node-2: answered before, 0 of 2 failed during"},
+		{name: "an effect that is not injected", net: &fakeNet{}, by: &fakeInjector{why: "unable to set tcs"}, want: history.NotLanded, healed: history.HealVerified, reason: "chaos-mesh at node-1: not injected before, unable to set tcs during"},
+		{name: "injected in part", net: &fakeNet{leaky: "node-1"}, nodes: 2, by: &fakeInjector{}, want: history.Partial, healed: history.HealVerified, reason: "probes from node-3 to node-1"},
+		{name: "no word of the injector", net: &fakeNet{}, by: &fakeInjector{away: errors.New("the API server is away")}, want: history.Indeterminate, healed: history.HealVerified, reason: "the API server is away"},
+		{name: "injected for good", net: &fakeNet{}, by: &fakeInjector{left: errors.New("NetworkChaos f1-1 is still there")}, want: history.Landed, healed: history.HealFailed, reason: "f1-1 is still there"},
 		{name: "no namespaces", want: history.Unsupported, healed: history.HealVerified, reason: "(rmq-mcp doctor)"},
 	}
 	for _, test := range tests {
@@ -154,7 +197,11 @@ func TestPartitionAnswers(t *testing.T) {
 				if test.bend != nil {
 					test.bend(r)
 				}
-				l, err := r.Inject(t.Context(), request(t, "partition", 10), on([]int{1, 2}[:max(1, test.nodes)]...))
+				target := on([]int{1, 2}[:max(1, test.nodes)]...)
+				if test.by != nil {
+					test.by.net, target.Site.Injector = test.net, test.by
+				}
+				l, err := r.Inject(t.Context(), request(t, "partition", 10), target)
 				if unsupported := errors.Is(err, ErrUnsupported); unsupported != (test.want == history.Unsupported) {
 					t.Fatalf("error %v", err)
 				}

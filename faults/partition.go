@@ -37,7 +37,7 @@ func (p Partition) Plan(_ context.Context, target Target) (*Injection, error) {
 		return nil, err
 	}
 	in := &Injection{
-		Mechanism: "nft",
+		Mechanism: target.by("nft"),
 		Entries:   []Entry{netEntry(router.Rule{Do: router.Action(p.Mode), Links: links})},
 	}
 	in.Proofs = append(in.Proofs, hits(net, target, cut, in)...)
@@ -48,7 +48,7 @@ func (p Partition) Plan(_ context.Context, target Target) (*Injection, error) {
 		in.Proofs = append(in.Proofs, passes(net, c, 0))
 	}
 	in.Proofs = append(in.Proofs, target.others(net, 0)...)
-	in.Healed = passAgain(net, in, cut)
+	in.Healed = target.passAgain(net, in, cut)
 	return in, nil
 }
 

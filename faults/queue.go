@@ -79,10 +79,10 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 	if t.Site.Queues == nil {
 		return nil, fmt.Errorf("%w: packets are treated one by one only if each node has a network of its own, and these do not", ErrUnsupported)
 	}
-	if err := how.Check(); err != nil {
+	if err := errors.Join(how.Check(), t.lacks(how)); err != nil {
 		return nil, err
 	}
-	out := &treated{Injection: &Injection{Mechanism: "nfqueue"}, net: net, queues: t.Site.Queues}
+	out := &treated{Injection: &Injection{Mechanism: t.by("nfqueue")}, net: net, queues: t.Site.Queues}
 	if out.pairs, err = pairs(net, links); err != nil {
 		return nil, err
 	}
@@ -101,9 +101,12 @@ func (t *treated) prove(target Target, effect func(pair) Proof, over func(pair) 
 	for _, p := range unharmed(t.net, t.pairs) {
 		t.Proofs = append(t.Proofs, effect(p))
 	}
-	t.Proofs = append(t.Proofs, t.kept())
+	if target.Site.Injector == nil {
+		t.Proofs = append(t.Proofs, t.kept())
+		t.Healed = append(t.Healed, t.released())
+	}
 	t.Proofs = append(t.Proofs, target.others(t.net, 0)...)
-	t.Healed = append([]Check{t.released()}, passAgain(t.net, t.Injection, t.pairs)...)
+	t.Healed = append(t.Healed, target.passAgain(t.net, t.Injection, t.pairs)...)
 	for _, p := range t.pairs {
 		t.Healed = append(t.Healed, over(p))
 	}
@@ -120,6 +123,9 @@ func (t *treated) proveShare(target Target, seen share) *Injection {
 // hits are the mechanism's proofs: the packets of the system itself that were
 // treated, of every node that the fault is about. Probes are counted apart.
 func (t *treated) hits(target Target, do netqueue.Action) []Proof {
+	if target.Site.Injector != nil {
+		return target.injected(t.pairs, t.Injection)
+	}
 	return target.counted(t.net, t.pairs, "packets of the system, "+string(do)+" by the queue", "packets", func() (uint64, map[netip.Addr]uint64, error) {
 		c, err := t.queues.Counts(t.number)
 		return c.Hit, c.Ends, err

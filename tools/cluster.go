@@ -48,7 +48,7 @@ func configParam() Param {
 		{Name: "username", Type: String, Unlisted: true}, {Name: "password", Type: String, Secret: true, Unlisted: true},
 		{Name: "profile", Type: String, Enum: []string{"tested", "as-shipped"}, About: "as-shipped: the vendor's defaults"},
 		{Name: "settings", Type: Object, About: "the flavor's own keys"},
-		{Name: "arm", Type: Array, Items: String, About: "disk (disk_model ext4, xfs, strict), clock, tap: for faults and claims that need them"},
+		{Name: "arm", Type: Array, Items: String, About: "disk (disk_model ext4, xfs, strict), clock, tap, chaos-mesh: what faults and claims need"},
 		{Name: "transports", Type: Array, Items: String, About: "beside tcp: tls, ws, wss"},
 		{Name: "disk_model", Type: String, Enum: []string{"ext4", "xfs", "strict"}, Unlisted: true},
 	}}

@@ -36,6 +36,7 @@ type Row struct {
 type Options struct {
 	Flavors   []string // of clusters; each but the first is for faults that have not landed before
 	Runtime   string   // of their nodes; "" for processes
+	Arm       []string // beside what the faults need
 	Only      []string // types and families of faults; nil for all
 	UpgradeTo string   // another build of the broker, for upgrades; "" for none
 }
@@ -75,7 +76,7 @@ func (o Options) Inject(ctx context.Context, runner attempt.Runner, tell func(Ro
 		if len(open) == 0 {
 			break
 		}
-		live, err := startLive(ctx, runner, cluster.Config{Flavor: flavor, Runtime: o.Runtime}, open)
+		live, err := startLive(ctx, runner, cluster.Config{Flavor: flavor, Runtime: o.Runtime, Arm: o.Arm}, open)
 		if err != nil {
 			return rows, err
 		}

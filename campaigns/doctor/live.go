@@ -60,7 +60,7 @@ func startLive(ctx context.Context, runner attempt.Runner, config cluster.Config
 	if err := experiment.Provision(ctx, runner.Dir, runner.Self, keeper.Start{Scenario: c.traffic, Cluster: config}, nil); err != nil {
 		return nil, err
 	}
-	config.Arm = armsOf(ctx, config, kinds)
+	config.Arm = cluster.WithArms(config.Arm, armsOf(ctx, config, kinds)...)
 	c.between = config.Beyond() && slices.Contains(config.Arm, cluster.ArmTap)
 	c.client, err = runner.Start(ctx, keeper.Start{Cluster: config, GraceS: 1, Caller: c.caller})
 	if err != nil {

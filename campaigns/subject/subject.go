@@ -35,7 +35,7 @@ func Flags(f *pflag.FlagSet, c *cluster.Config) {
 	f.StringSliceVar(&c.Containers, "container", nil, "of each --endpoint: the `name` of its container on this machine, for faults of nodes")
 	f.StringSliceVar(&c.Pods, "pod", nil, "of each --endpoint: its pod, `namespace/name`, in the cluster of kubectl, for restarts of nodes")
 	foreign(f, "pid", "container", "pod")
-	f.StringSliceVar(&c.Arm, "arm", nil, "disk, clock, tap: put in place before the nodes start, beside what the scenario's faults need")
+	f.StringSliceVar(&c.Arm, "arm", nil, "disk, clock, tap: put in place before the nodes start, beside what the scenario's faults need; chaos-mesh: faults of the network by Chaos Mesh, on Kubernetes")
 	f.StringVar(&c.DiskModel, "disk-model", "", "what an armed disk takes for durable: ext4 (default), xfs, strict")
 	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5 (default: the scenario's)")
 	f.StringVar(&c.Plant, "plant", "", "plant a `defect` before the nodes, or in the embedded broker, to test a client library or the judge; an unknown name lists them all")

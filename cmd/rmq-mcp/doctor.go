@@ -48,6 +48,7 @@ func (a *app) doctor() *cobra.Command {
 	f.StringSliceVar(&o.Flavors, "flavor", []string{subject.DefaultFlavor}, "with --faults: the flavor of the nodes; after a comma, the next one to try for faults that have not landed")
 	f.StringSliceVar(&o.Only, "only", nil, "with --faults: `types` or families, separated by commas")
 	f.StringVar(&o.Runtime, "runtime", "", "with --faults: what the nodes run in: "+subject.Runtimes())
+	f.StringSliceVar(&o.Arm, "arm", nil, "with --faults: more to put in place, such as chaos-mesh with --runtime kubernetes")
 	f.StringVar(&o.UpgradeTo, "upgrade-to", "", "with --faults: `path` of another build of the broker, for upgrade")
 	f.BoolVar(&markdown, "markdown", false, "with --faults: print a table of Markdown")
 	return cmd

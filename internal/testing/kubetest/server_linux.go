@@ -16,6 +16,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -25,9 +26,11 @@ const Missing = "missing:1"
 
 // A Server is a cluster. Its fields are set before it is used.
 type Server struct {
-	Kubeconfig string                              // a file
-	Refuse     func(verb, kind, name string) error // of the API; nil: nothing is refused
-	Self       []string                            // argv of this program, in place of its path in a pod
+	Kubeconfig string                                   // a file
+	Refuse     func(verb, kind, name string) error      // of the API; nil: nothing is refused
+	Self       []string                                 // argv of this program, in place of its path in a pod
+	ChaosMesh  bool                                     // its API is served; nothing acts on it
+	Prune      func(kind string, object map[string]any) // changes an object that is made
 	t          testing.TB
 	http       *httptest.Server
 	mu         sync.Mutex
@@ -109,6 +112,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]any{"gitVersion": "v1.35.4"})
 		return
 	}
+	if s.ChaosMesh && r.URL.Path == "/apis/chaos-mesh.org/v1alpha1" {
+		answer(w, map[string]any{"kind": "APIResourceList", "resources": []any{map[string]any{"name": "networkchaos"}}})
+		return
+	}
 	group, path, ok := strings.Cut(r.URL.Path, "/namespaces")
 	if !ok || !strings.HasPrefix(group, "/api") {
 		refuse(w, apierrors.NewNotFound(schema.GroupResource{}, r.URL.Path))
@@ -158,6 +165,8 @@ func verbOf(r *http.Request, k key) string {
 		return "watch"
 	case r.Method == http.MethodPost:
 		return "create"
+	case r.Method == http.MethodPut:
+		return "update"
 	case r.Method == http.MethodDelete && k.name == "":
 		return "deletecollection"
 	case r.Method == http.MethodGet && k.name == "":
@@ -188,6 +197,9 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		if _, ok := s.objects[key{"serviceaccounts", k.space, account}]; !ok && k.kind == "pods" {
 			return nil, apierrors.NewForbidden(group, k.name, fmt.Errorf("error looking up service account %s/%s", k.space, account))
 		}
+		if s.Prune != nil {
+			s.Prune(k.kind, made.Object)
+		}
 		s.make(k, made)
 		return made.DeepCopy().Object, nil
 	}
@@ -204,6 +216,13 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		return nil, apierrors.NewNotFound(group, k.name)
 	}
 	switch verb {
+	case "update":
+		var next map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&next); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		found.Object = next
+		s.publish("MODIFIED", k, found)
 	case "patch":
 		var fields map[string]any
 		if err := json.NewDecoder(r.Body).Decode(&fields); err != nil {
@@ -229,11 +248,32 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		}
 		if k.kind == "pods" && how.GracePeriodSeconds == nil {
 			go s.Evict(k.space, k.name)
+		} else if len(found.GetFinalizers()) > 0 {
+			now := metav1.Now()
+			found.SetDeletionTimestamp(&now)
 		} else {
 			s.remove(k)
 		}
 	}
 	return found.DeepCopy().Object, nil
+}
+
+// Make makes an object, as a controller does.
+func (s *Server) Make(kind, space, name string, fields map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := &unstructured.Unstructured{Object: fields}
+	made.SetName(name)
+	made.SetAPIVersion("v1")
+	made.SetKind(kind)
+	s.make(key{kind, space, name}, made)
+}
+
+// Object returns a copy of an object.
+func (s *Server) Object(kind, space, name string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[key{kind, space, name}].DeepCopy().Object
 }
 
 // Change changes fields of an object.
