@@ -133,7 +133,8 @@ func (v Variation) Apply(start keeper.Start) keeper.Start {
 // ControlCluster is the cluster of a control broker: it has nothing of the
 // other's configuration but its size and what was asked to be armed.
 func ControlCluster(of cluster.Config, flavor string) cluster.Config {
-	c := cluster.Config{Flavor: flavor, Arm: of.Arm}
+	pods := func(arm string) bool { return arm == cluster.ArmChaosMesh }
+	c := cluster.Config{Flavor: flavor, Arm: slices.DeleteFunc(slices.Clone(of.Arm), pods)}
 	if !cluster.FlavorNamed(flavor).OwnSize {
 		c.Nodes = of.Nodes
 	}

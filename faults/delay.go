@@ -22,6 +22,8 @@ type Delay struct {
 	Seed         uint64
 	With         string // nodes, clients, all
 	Direction    string // both, out, in
+
+	every bool // every probe has to arrive: no count tells of packets that were dropped
 }
 
 // Name is delay.
@@ -40,6 +42,7 @@ func (d Delay) Plan(_ context.Context, target Target) (*Injection, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.every = target.Site.Injector != nil
 	before := map[pair]*baseline{}
 	for _, p := range t.pairs {
 		before[p] = &baseline{}
@@ -110,6 +113,9 @@ func (d Delay) probe(ctx context.Context, net Prober, p pair) (time.Duration, er
 	}
 	if err == nil && len(got.There) == 0 {
 		err = errors.New("no probe came back from " + p.to + ", so the clocks of both ends cannot be compared")
+	}
+	if err == nil && d.every && got.Arrived < got.Sent {
+		err = fmt.Errorf("%d of %d probes were lost from %s: more packets are delayed than the queue holds; ask for less delay, or less load", got.Sent-got.Arrived, got.Sent, p)
 	}
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/robustmq/rmq-mcp/history"
@@ -18,8 +19,9 @@ type Injector interface {
 	Name() string
 	// Lacks says why it cannot do something to packets, "" if it can. How is of [router.Queue].
 	Lacks(do router.Action, how netqueue.Treatment) string
-	// Injected counts the injections of a fault at hosts. Why is "" if none is missing.
-	Injected(ctx context.Context, fault string) (counts map[string]int, why string, err error)
+	// Injected says of each host that sends on a link of a fault why the fault is not injected there, ""
+	// if it is.
+	Injected(ctx context.Context, fault string) (hosts map[string]string, err error)
 	// Left is an error if something of a fault that was taken back is still there.
 	Left(ctx context.Context, fault string) error
 }
@@ -33,33 +35,60 @@ func (t Target) by(mechanism string) string {
 }
 
 // injected are the mechanism's proofs of an injector: its word on each node of these links, or on all
-// together if no node of the target is at an end.
+// together if no node of the target is at an end. The word on hosts that are no target counts for each.
 func (t Target) injected(hit []pair, in *Injection) (proofs []Proof) {
 	const injected = "injected"
-	proof := func(name, node string, of func(map[string]int) int) Proof {
+	targets, name := names(t.Nodes), t.Site.Injector.Name()
+	proof := func(name, node string) Proof {
 		return Proof{
 			Name: name, Node: node, Role: history.RoleMechanism, Want: history.WantState, Expect: injected,
 			Read: func(ctx context.Context) history.Sample {
-				counts, why, err := t.Site.Injector.Injected(ctx, in.id())
-				s := value(float64(of(counts)), err)
-				s.State = cmp.Or(why, "not "+injected)
-				if why == "" && s.Value > 0 {
-					s.State = injected
+				hosts, err := t.Site.Injector.Injected(ctx, in.id())
+				if err != nil {
+					return failed(err)
 				}
-				return s
+				state := "not " + injected
+				for _, host := range slices.Sorted(maps.Keys(hosts)) {
+					if node != "" && host != node && slices.Contains(targets, host) {
+						continue
+					}
+					if state = cmp.Or(hosts[host], injected); state != injected {
+						break
+					}
+				}
+				return history.Sample{OK: true, State: state}
 			},
 		}
 	}
-	name := t.Site.Injector.Name()
-	for _, n := range names(t.Nodes) {
+	for _, n := range targets {
 		if slices.ContainsFunc(hit, func(p pair) bool { return p.from == n || p.to == n }) {
-			proofs = append(proofs, proof(name+" at "+n, n, func(counts map[string]int) int { return counts[n] }))
+			proofs = append(proofs, proof(name+" at "+n, n))
 		}
 	}
 	if len(proofs) == 0 {
-		proofs = append(proofs, proof(name, "", func(counts map[string]int) int { return len(counts) }))
+		proofs = append(proofs, proof(name, ""))
 	}
 	return proofs
+}
+
+// alone is an error if another network fault is at a host that sends on these links. Chaos Mesh takes
+// all its rules off a pod for each change, and of two rules for a packet it applies any.
+func (t Target) alone(net Filter, hit []pair) error {
+	if t.Site.Injector == nil {
+		return nil
+	}
+	nodes := names(slices.Concat(t.Nodes, t.Peers))
+	for _, rule := range net.Rules() {
+		for _, l := range rule.Links {
+			for _, p := range hit {
+				client := !slices.Contains(nodes, p.from) && slices.Contains(l.From, router.Clients)
+				if client || slices.Contains(l.From, p.from) {
+					return fmt.Errorf("%w: %s injects one fault at a time at %s, and %s is there; heal it first", ErrUnsupported, t.Site.Injector.Name(), p.from, rule.Fault)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // lacks is an error if an injector cannot treat packets so.

@@ -109,7 +109,7 @@ func (f *fakeNet) Address(host string) (netip.Addr, error) {
 // A fakeInjector says what it says, whatever the rules do.
 type fakeInjector struct {
 	net  *fakeNet
-	why  string // it has not injected all
+	why  map[string]string // by hosts at which it has not injected
 	away error
 	left error
 }
@@ -123,19 +123,19 @@ func (*fakeInjector) Lacks(_ router.Action, how netqueue.Treatment) string {
 	return ""
 }
 
-func (f *fakeInjector) Injected(context.Context, string) (map[string]int, string, error) {
-	counts := map[string]int{}
+func (f *fakeInjector) Injected(context.Context, string) (map[string]string, error) {
+	hosts := map[string]string{}
 	for _, rule := range f.net.Rules() {
 		for _, l := range rule.Links {
 			for _, host := range l.From {
-				counts[host]++
+				hosts[host] = f.why[host]
 			}
 		}
 	}
-	if len(counts) == 0 {
-		return counts, "", nil
+	if len(hosts) == 0 {
+		return hosts, nil
 	}
-	return counts, f.why, f.away
+	return hosts, f.away
 }
 
 func (f *fakeInjector) Left(context.Context, string) error { return f.left }
@@ -180,7 +180,9 @@ func TestPartitionAnswers(t *testing.T) {
 		{name: "the kernel cannot", net: &fakeNet{missing: "nftables of this kernel cannot drop"}, want: history.Unsupported, healed: history.HealVerified, reason: "nftables of this kernel cannot drop"},
 		{name: "injected", net: &fakeNet{quiet: true}, by: &fakeInjector{}, want: history.Landed, healed: history.HealVerified},
 		{name: "injected without an effect", net: &fakeNet{dead: true}, by: &fakeInjector{}, want: history.NotLanded, healed: history.HealVerified, reason: "probes from node-1 to node-2: answered before, 0 of 2 failed during"},
-		{name: "an effect that is not injected", net: &fakeNet{}, by: &fakeInjector{why: "unable to set tcs"}, want: history.NotLanded, healed: history.HealVerified, reason: "chaos-mesh at node-1: not injected before, unable to set tcs during"},
+		{name: "an effect that is not injected", net: &fakeNet{}, by: &fakeInjector{why: map[string]string{"node-1": "unable to set tcs"}}, want: history.NotLanded, healed: history.HealVerified, reason: "chaos-mesh at node-1: not injected before, unable to set tcs during"},
+		{name: "not injected at the others", net: &fakeNet{}, by: &fakeInjector{why: map[string]string{"node-3": "unable to set tcs"}}, want: history.NotLanded, healed: history.HealVerified, reason: "chaos-mesh at node-1: not injected before, unable to set tcs during"},
+		{name: "not injected at one of two", net: &fakeNet{}, nodes: 2, by: &fakeInjector{why: map[string]string{"node-2": "unable to set tcs"}}, want: history.Partial, healed: history.HealVerified, reason: "chaos-mesh at node-2: not injected before, unable to set tcs during"},
 		{name: "injected in part", net: &fakeNet{leaky: "node-1"}, nodes: 2, by: &fakeInjector{}, want: history.Partial, healed: history.HealVerified, reason: "probes from node-3 to node-1"},
 		{name: "no word of the injector", net: &fakeNet{}, by: &fakeInjector{away: errors.New("the API server is away")}, want: history.Indeterminate, healed: history.HealVerified, reason: "the API server is away"},
 		{name: "injected for good", net: &fakeNet{}, by: &fakeInjector{left: errors.New("NetworkChaos f1-1 is still there")}, want: history.Landed, healed: history.HealFailed, reason: "f1-1 is still there"},
@@ -309,3 +311,85 @@ func TestAgentAway(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// Chaos Mesh injects one fault at a time at a pod, and not every treatment.
+func TestInjectorRefuses(t *testing.T) { synctest.Test(t, testInjectorRefuses) }
+
+func testInjectorRefuses(t *testing.T) {
+	net := &fakeNet{}
+	r, on := netRig(5, net)
+	var placed []string
+	inject := func(typ string, params map[string]any, nodes ...int) error {
+		t.Helper()
+		req, err := Parse(typ, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := on(nodes...)
+		target.Site.Injector = &fakeInjector{net: net}
+		target.Link = &Link{Near: Side{Nodes: target.Nodes[:1]}, Far: Side{Nodes: target.Nodes[1:]}}
+		l, err := r.Inject(t.Context(), req, target)
+		if err == nil {
+			placed = append(placed, l.Fault)
+		}
+		return err
+	}
+	if err := inject("partition", map[string]any{"duration_s": 60.0}, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		typ    string
+		params map[string]any
+		nodes  []int
+		want   string
+	}{
+		{"partition", nil, []int{2, 3}, "one fault at a time at node-2, and f1 is there"},
+		{"partition", nil, []int{3, 4}, ""},
+	} {
+		err := inject(test.typ, test.params, test.nodes...)
+		if refused := errors.Is(err, ErrUnsupported); refused != (test.want != "") || refused && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s of %v: %v, want %q", test.typ, test.nodes, err, test.want)
+		}
+	}
+	for _, fault := range placed {
+		if _, err := r.Wait(t.Context(), fault); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A queue that an injector fills says nothing of what it drops, and cannot be asked.
+func TestTreatedByAnInjector(t *testing.T) {
+	net := &fakeNet{}
+	_, on := netRig(3, net)
+	target := on(1)
+	target.Site.Injector, target.Site.Queues = &fakeInjector{net: net}, noQueues{}
+	for _, test := range []struct {
+		f    Fault
+		want string
+	}{
+		{Loss{Percent: 10, Burst: 4, Bad: 100, With: "nodes", Direction: "both"}, "has no bursts"},
+		{Loss{Percent: 10, With: "nodes", Direction: "both"}, ""},
+		{Delay{By: time.Second, With: "nodes", Direction: "both"}, ""},
+	} {
+		in, err := test.f.Plan(t.Context(), target)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v, want %q", test.f, err, test.want)
+		}
+		if err != nil {
+			continue
+		}
+		for _, p := range in.Proofs {
+			if strings.Contains(p.Name, "queue") {
+				t.Errorf("%+v: proof %q", test.f, p.Name)
+			}
+		}
+		named := func(c Check) bool { return strings.Contains(c.Name, "chaos-mesh") }
+		if in.Mechanism != "chaos-mesh" || !slices.ContainsFunc(in.Healed, named) {
+			t.Errorf("%+v: by %s, read back by %v", test.f, in.Mechanism, in.Healed)
+		}
+	}
+}
+
+// noQueues are queues that nothing may ask.
+type noQueues struct{ Queues }

@@ -33,6 +33,9 @@ func (p Partition) Plan(_ context.Context, target Target) (*Injection, error) {
 		return nil, err
 	}
 	cut, err := pairs(net, links)
+	if err == nil {
+		err = target.alone(net, cut)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -86,6 +86,9 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 	if out.pairs, err = pairs(net, links); err != nil {
 		return nil, err
 	}
+	if err := t.alone(net, out.pairs); err != nil {
+		return nil, err
+	}
 	if out.number, err = net.Queue(); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ func Doable(namespaces bool, on cluster.Config, can func(faults.Kind) bool) (typ
 		switch {
 		case k.Draw.Never != "" || !can(k):
 		case k.Family == "network" && !namespaces && !on.Beyond():
+		case k.Family == "network" && slices.Contains(on.Arm, cluster.ArmChaosMesh): // it injects one at a time
 		case on.Imaged() && (k.Imaged(on.Beyond()) != "" || k.Draw.NoImage):
 		default:
 			types = append(types, k.Type)

@@ -5,28 +5,31 @@ package chaosmesh
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/robustmq/rmq-mcp/internal/mechanism/kube"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/netqueue"
 	"github.com/robustmq/rmq-mcp/internal/mechanism/router"
 )
 
-// An Injector has Chaos Mesh disturb links between the pods of a namespace. Each link of a fault is a
-// NetworkChaos, at the pods that send.
+// An Injector has Chaos Mesh disturb links between the pods of a namespace. A NetworkChaos is at one pod,
+// for the packets that it sends on one link.
 type Injector struct {
 	space objects
 	pod   func(host string) (name string, err error)
 
-	mu    sync.Mutex
-	there map[string]*placed // by the name of the NetworkChaos
+	rendering sync.Mutex
+
+	mu    sync.Mutex // of what follows
+	made  int        // names so far
+	there []*placed
 }
 
 // objects are the NetworkChaos of a namespace: [kube.Namespace].
@@ -36,16 +39,25 @@ type objects interface {
 	Recover(ctx context.Context, name string) (kube.Injected, error)
 }
 
-// A placed is a NetworkChaos that was made.
+// A placed is a NetworkChaos that may be there.
 type placed struct {
-	fault   string
-	hosts   map[string]string // by their pods
-	leaving bool              // it is to be taken back
+	kube.NetworkChaos
+	fault, host string
+	leaving     bool // it is to be taken back
 }
+
+func (p *placed) same(q *placed) bool {
+	a, b := p.NetworkChaos, q.NetworkChaos
+	a.Name, b.Name = "", ""
+	return p.fault == q.fault && reflect.DeepEqual(a, b)
+}
+
+// injectBound is how long Chaos Mesh may take to inject. It needs tenths of a second.
+const injectBound = 5 * time.Second
 
 // New injects nothing yet. Pod returns the pod of a host.
 func New(space *kube.Namespace, pod func(host string) (string, error)) *Injector {
-	return &Injector{space: space, pod: pod, there: map[string]*placed{}}
+	return &Injector{space: space, pod: pod}
 }
 
 // Name is that of the mechanism.
@@ -54,7 +66,7 @@ func (*Injector) Name() string { return "chaos-mesh" }
 // Lacks says why Chaos Mesh cannot do something to packets, "" if it can. How is of [router.Queue].
 func (*Injector) Lacks(do router.Action, how netqueue.Treatment) string {
 	switch {
-	case !slices.Contains([]router.Action{router.Drop, router.Reject, router.Queue}, do):
+	case do != router.Drop && do != router.Queue:
 		return "Chaos Mesh does not " + string(do) + " packets"
 	case how.Burst > 0:
 		return "Chaos Mesh has no bursts of packets"
@@ -68,6 +80,8 @@ func (*Injector) Lacks(do router.Action, how netqueue.Treatment) string {
 	return ""
 }
 
+func us(d time.Duration) string { return fmt.Sprintf("%dus", d.Microseconds()) }
+
 // fields are those of a NetworkChaos.
 func fields(d router.Disturbance) map[string]any {
 	percent := strconv.FormatFloat(d.How.Percent, 'f', -1, 64)
@@ -78,10 +92,8 @@ func fields(d router.Disturbance) map[string]any {
 	switch {
 	case d.Do == router.Drop:
 		return map[string]any{"action": "partition"}
-	case d.Do == router.Reject:
-		return map[string]any{"action": "partition", "partitionBehavior": "reject"}
 	case d.How.Do == netqueue.Delay:
-		return by("delay", map[string]any{"latency": d.How.Delay.String(), "jitter": d.How.Jitter.String()})
+		return by("delay", map[string]any{"latency": us(d.How.Delay), "jitter": us(d.How.Jitter)})
 	case d.How.Do == netqueue.Drop:
 		return by("loss", map[string]any{"loss": percent})
 	}
@@ -89,108 +101,158 @@ func fields(d router.Disturbance) map[string]any {
 	return by(action, map[string]any{action: percent})
 }
 
-// Render has Chaos Mesh do exactly this. It does so some time after the call.
+// Render has Chaos Mesh do exactly this, and waits until it has, for a bounded time. [Injector.Injected]
+// tells whether it has. It takes back replaced ones after that.
 func (i *Injector) Render(ctx context.Context, wanted []router.Disturbance) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	stays := map[string]bool{}
+	i.rendering.Lock()
+	defer i.rendering.Unlock()
+	var errs []error
+	var fresh []*placed
+	stays, unknown := map[*placed]bool{}, map[string]bool{}
 	for _, d := range wanted {
-		chaos, hosts, err := i.chaos(d)
+		chaos, err := i.chaos(d)
 		if err != nil {
-			return err
-		}
-		stays[chaos.Name] = true
-		if p := i.there[chaos.Name]; p != nil && !p.leaving {
+			errs, unknown[d.Fault] = append(errs, err), true
 			continue
 		}
-		i.there[chaos.Name] = &placed{fault: d.Fault, hosts: hosts} // it may be there after an error
-		if err := i.space.Inject(ctx, chaos); err != nil {
-			return err
+		for _, p := range chaos {
+			if was := i.find(p); was != nil {
+				stays[was] = true
+				continue
+			}
+			i.add(p)
+			if err := i.space.Inject(ctx, p.NetworkChaos); err != nil {
+				errs, unknown[d.Fault] = append(errs, err), true
+				continue
+			}
+			stays[p] = true
+			fresh = append(fresh, p)
 		}
 	}
-	var err error
-	for name, p := range i.there {
-		if !stays[name] {
-			p.leaving = true
-			err = errors.Join(err, i.recover(ctx, name))
+	i.await(ctx, fresh)
+	for _, p := range i.all("") {
+		if !stays[p] && !unknown[p.fault] {
+			i.leave(p)
 		}
 	}
-	return err
+	return errors.Join(append(errs, i.recover(ctx, ""))...)
 }
 
-// chaos is a link as a NetworkChaos, and its hosts by their pods. The name tells it from all others.
-func (i *Injector) chaos(d router.Disturbance) (c kube.NetworkChaos, hosts map[string]string, err error) {
-	hosts = map[string]string{}
-	pods := func(names []string) (list []string) {
-		for _, name := range names {
-			pod, missing := i.pod(name)
-			err = errors.Join(err, missing)
-			hosts[pod] = name
-			list = append(list, pod)
+// chaos is a disturbance as one NetworkChaos for each host that sends.
+func (i *Injector) chaos(d router.Disturbance) (all []*placed, err error) {
+	for _, host := range slices.Sorted(maps.Keys(d.From)) {
+		pod, err := i.pod(host)
+		if err != nil {
+			return nil, err
 		}
-		return list
+		p := &placed{NetworkChaos: kube.NetworkChaos{Pod: pod, Fields: fields(d)}, fault: d.Fault, host: host}
+		for _, address := range d.From[host] {
+			p.To = append(p.To, address.String())
+		}
+		all = append(all, p)
 	}
-	c = kube.NetworkChaos{From: pods(d.From), To: pods(d.To), Fields: fields(d)}
-	for _, a := range d.Addresses {
-		c.Addresses = append(c.Addresses, a.String())
-	}
-	if err != nil {
-		return c, nil, err
-	}
-	text, err := json.Marshal(c)
-	c.Name = fmt.Sprintf("%s-%x", d.Fault, sha256.Sum256(text))[:len(d.Fault)+9]
-	return c, hosts, err
+	return all, nil
 }
 
-// recover forgets a NetworkChaos if it is gone. The caller holds the lock.
-func (i *Injector) recover(ctx context.Context, name string) error {
-	is, err := i.space.Recover(ctx, name)
-	if err == nil && is.Gone {
-		delete(i.there, name)
-	}
-	return err
-}
-
-// Injected counts the injections of a fault at hosts. Why is "" if Chaos Mesh has injected all.
-func (i *Injector) Injected(ctx context.Context, fault string) (counts map[string]int, why string, err error) {
+// add names a NetworkChaos, which may be there from now on.
+func (i *Injector) add(p *placed) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	counts = map[string]int{}
-	for name, p := range i.there {
-		if p.fault != fault || p.leaving {
+	i.made++
+	p.Name = fmt.Sprintf("%s-%d", p.fault, i.made)
+	i.there = append(i.there, p)
+}
+
+// find returns the one that does the same and stays, or nil.
+func (i *Injector) find(p *placed) *placed {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	at := slices.IndexFunc(i.there, func(q *placed) bool { return !q.leaving && q.same(p) })
+	if at < 0 {
+		return nil
+	}
+	return i.there[at]
+}
+
+// all are those of a fault, "" for any.
+func (i *Injector) all(fault string) []*placed {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(i.there), func(p *placed) bool { return fault != "" && p.fault != fault })
+}
+
+func (i *Injector) leave(p *placed) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	p.leaving = true
+}
+
+func (i *Injector) leaves(p *placed) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return p.leaving
+}
+
+// await waits until Chaos Mesh has injected these, or their time is over.
+func (i *Injector) await(ctx context.Context, fresh []*placed) {
+	ctx, cancel := context.WithTimeout(ctx, injectBound)
+	defer cancel()
+	for len(fresh) > 0 && ctx.Err() == nil {
+		fresh = slices.DeleteFunc(fresh, func(p *placed) bool {
+			is, err := i.space.Injected(ctx, p.Name)
+			return err == nil && is.Done
+		})
+		if len(fresh) > 0 {
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}
+
+// recover takes back the leaving ones of a fault, "" for any, and forgets those that are gone.
+func (i *Injector) recover(ctx context.Context, fault string) (err error) {
+	for _, p := range i.all(fault) {
+		if !i.leaves(p) {
 			continue
 		}
-		is, err := i.space.Injected(ctx, name)
+		is, failed := i.space.Recover(ctx, p.Name)
+		err = errors.Join(err, failed)
+		if failed == nil && is.Gone {
+			i.mu.Lock()
+			i.there = slices.DeleteFunc(i.there, func(q *placed) bool { return q == p })
+			i.mu.Unlock()
+		}
+	}
+	return err
+}
+
+// Injected says of each host that sends on a link of a fault why Chaos Mesh has not injected it there, ""
+// if it has.
+func (i *Injector) Injected(ctx context.Context, fault string) (map[string]string, error) {
+	hosts := map[string]string{}
+	for _, p := range i.all(fault) {
+		if i.leaves(p) {
+			continue
+		}
+		is, err := i.space.Injected(ctx, p.Name)
 		switch {
 		case err != nil:
-			return nil, "", err
+			return nil, err
 		case is.Gone:
-			why = "NetworkChaos " + name + " is gone, and rmq-mcp did not remove it"
-		case !is.All:
-			why = cmp.Or(is.Why, "NetworkChaos "+name+" is not injected")
-		}
-		for pod, n := range is.Counts {
-			counts[p.hosts[pod]] += n
+			hosts[p.host] = "NetworkChaos " + p.Name + " is gone, and rmq-mcp did not remove it"
+		case !is.Done:
+			hosts[p.host] = cmp.Or(is.Why, "NetworkChaos "+p.Name+" is not injected")
+		default:
+			hosts[p.host] = cmp.Or(hosts[p.host], "")
 		}
 	}
-	return counts, why, nil
+	return hosts, nil
 }
 
 // Left is an error if something of a fault that was taken back is still there.
 func (i *Injector) Left(ctx context.Context, fault string) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(i.there)) {
-		p := i.there[name]
-		if p.fault != fault || !p.leaving {
-			continue
-		}
-		if err := i.recover(ctx, name); err != nil {
-			return err
-		}
-		if i.there[name] != nil {
-			return fmt.Errorf("NetworkChaos %s is still there", name)
-		}
+	err := i.recover(ctx, fault)
+	for _, p := range i.all(fault) {
+		err = errors.Join(err, fmt.Errorf("NetworkChaos %s is still there", p.Name))
 	}
-	return nil
+	return err
 }

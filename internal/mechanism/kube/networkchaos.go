@@ -27,12 +27,12 @@ var (
 // chaosFor ends a NetworkChaos that is left, long after any fault.
 const chaosFor = time.Hour
 
-// A NetworkChaos has Chaos Mesh disturb packets from some pods to others.
+// A NetworkChaos has Chaos Mesh disturb what a pod sends to some addresses.
 type NetworkChaos struct {
-	Name      string
-	From, To  []string       // names of pods
-	Addresses []string       // further ones of To
-	Fields    map[string]any // of its spec: the action and its parameters
+	Name   string
+	Pod    string
+	To     []string       // addresses
+	Fields map[string]any // of its spec: the action and its parameters
 }
 
 // ChaosMesh is an error that wraps [errors.ErrUnsupported] if Chaos Mesh is not installed.
@@ -51,54 +51,37 @@ func (a *API) ChaosMesh(ctx context.Context) error {
 	return failed(err, "look for Chaos Mesh")
 }
 
-// Inject makes a NetworkChaos. Chaos Mesh injects it some time later. A field unknown to this version of
-// Chaos Mesh is an error that wraps [errors.ErrUnsupported].
+// Inject makes a NetworkChaos. Chaos Mesh injects it some time later.
 func (n *Namespace) Inject(ctx context.Context, c NetworkChaos) error {
 	ctx, cancel := context.WithTimeout(ctx, callBound)
 	defer cancel()
-	meta := n.meta(c.Name, "")
-	selected := func(pods []string) map[string]any {
-		return map[string]any{"mode": "all", "selector": map[string]any{"pods": map[string]any{n.Name(): texts(pods)}}}
-	}
-	spec := selected(c.From)
-	spec["direction"], spec["target"], spec["duration"] = "to", selected(c.To), chaosFor.String()
-	if len(c.Addresses) > 0 {
-		spec["externalTargets"] = texts(c.Addresses)
-	}
-	maps.Copy(spec, c.Fields)
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.PartialObjectMetadata{ObjectMeta: meta})
+	meta, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.PartialObjectMetadata{ObjectMeta: n.meta(c.Name, "")})
 	if err != nil {
 		return err
 	}
-	fields["spec"] = spec
-	wanted := &unstructured.Unstructured{Object: fields}
+	// Pods as a target would have it act at the other end too, on all that comes from these addresses.
+	to := make([]any, len(c.To))
+	for i, address := range c.To {
+		to[i] = address
+	}
+	spec := map[string]any{
+		"mode": "all", "selector": map[string]any{"pods": map[string]any{n.Name(): []any{c.Pod}}},
+		"direction": "to", "externalTargets": to, "duration": chaosFor.String(),
+	}
+	maps.Copy(spec, c.Fields)
+	meta["spec"] = spec
+	wanted := &unstructured.Unstructured{Object: meta}
 	wanted.SetGroupVersionKind(networkChaos.GroupVersion().WithKind("NetworkChaos"))
-	made, err := n.of(networkChaos).Create(ctx, wanted, metav1.CreateOptions{})
-	if err != nil {
-		return failed(err, "make NetworkChaos %s", c.Name)
-	}
-	for name := range c.Fields {
-		if _, ok, _ := unstructured.NestedFieldNoCopy(made.Object, "spec", name); !ok {
-			return unsupported("the Chaos Mesh of the cluster does not know %s of a NetworkChaos", name)
-		}
-	}
-	return nil
-}
-
-func texts(list []string) (out []any) {
-	for _, text := range list {
-		out = append(out, text)
-	}
-	return out
+	_, err = n.of(networkChaos).Create(ctx, wanted, metav1.CreateOptions{})
+	return failed(err, "make NetworkChaos %s", c.Name)
 }
 
 // An Injected is what Chaos Mesh says of a NetworkChaos.
 type Injected struct {
-	Gone   bool
-	All    bool           // everything is injected, at all pods
-	Counts map[string]int // injections at pods, by their names
-	Why    string         // the last failure
-	waits  []string       // pods at which it is still to be injected
+	Gone bool
+	Done bool     // it is injected, at its pod
+	Why  string   // a failure
+	fail []string // pods at which it is still to be injected
 }
 
 // Injected reads the status of a NetworkChaos.
@@ -119,7 +102,7 @@ func (n *Namespace) Injected(ctx context.Context, name string) (is Injected, err
 				ContainerRecords []struct {
 					ID, Phase     string
 					InjectedCount int
-					Events        []struct{ Type, Operation, Message string }
+					Events        []struct{ Type, Message string }
 				}
 			}
 		}
@@ -131,15 +114,15 @@ func (n *Namespace) Injected(ctx context.Context, name string) (is Injected, err
 	if err != nil {
 		return is, fmt.Errorf("read NetworkChaos %s: %w", name, err)
 	}
+	all, count := false, 0
 	for _, c := range read.Status.Conditions {
-		is.All = is.All || c.Type == "AllInjected" && c.Status == "True"
+		all = all || c.Type == "AllInjected" && c.Status == "True"
 	}
-	is.Counts = map[string]int{}
 	for _, r := range read.Status.Experiment.ContainerRecords {
-		_, pod, _ := strings.Cut(r.ID, "/")
-		is.Counts[pod] += r.InjectedCount
+		count += r.InjectedCount
 		if strings.HasPrefix(r.Phase, "Not Injected/") {
-			is.waits = append(is.waits, pod)
+			_, pod, _ := strings.Cut(r.ID, "/")
+			is.fail = append(is.fail, pod)
 		}
 		for _, e := range r.Events {
 			if e.Type == "Failed" {
@@ -147,6 +130,7 @@ func (n *Namespace) Injected(ctx context.Context, name string) (is Injected, err
 			}
 		}
 	}
+	is.Done = all && count > 0 // of no pods all are injected
 	return is, nil
 }
 
@@ -163,7 +147,7 @@ func (n *Namespace) Recover(ctx context.Context, name string) (Injected, error) 
 		return Injected{}, failed(err, "remove NetworkChaos %s", name)
 	}
 	is, err := n.Injected(ctx, name)
-	for _, pod := range is.waits {
+	for _, pod := range is.fail {
 		err = errors.Join(err, n.giveUp(ctx, name, pod))
 	}
 	return is, err
@@ -189,7 +173,7 @@ func (n *Namespace) giveUp(ctx context.Context, name, pod string) error {
 		}
 	}
 	_, err = n.of(podNetworkChaos).Update(ctx, all, metav1.UpdateOptions{})
-	if apierrors.IsConflict(err) { // Chaos Mesh changes it too; the next call tries again
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // Chaos Mesh changes it too; the next call tries again
 		return nil
 	}
 	return failed(err, "change PodNetworkChaos %s", pod)

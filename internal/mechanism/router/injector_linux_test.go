@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"slices"
+	"reflect"
 	"sync"
 	"syscall"
 	"testing"
@@ -48,6 +48,7 @@ func TestInjector(t *testing.T) {
 	}
 	r, by := newRemote(t), &fakeInjector{}
 	r.opt.Injector = by
+	r.leads = map[string]string{"node-2": "node-3"} // by another address
 	r.clients = []string{"subscribers-0-1"}
 	if _, err := r.star.net.Host("subscribers-0-1"); err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestInjector(t *testing.T) {
 	how := netqueue.Treatment{Do: netqueue.Delay, Percent: 100, Delay: 50}
 	rules := []Rule{
 		{Fault: "f1", Do: Drop, Links: []Link{{From: []string{"node-1"}, To: []string{"node-2", Clients}}}},
-		{Fault: "f2", Do: Queue, Queue: 7, Links: []Link{{From: []string{"node-3"}, To: []string{"node-1"}}}},
+		{Fault: "f2", Do: Queue, Queue: 7, Links: []Link{{From: []string{"node-3"}, To: []string{"node-1", "node-3"}}}},
 	}
 	if err := errors.Join(r.Render(t.Context(), rules[:1]), r.Treat(7, how), r.Render(t.Context(), rules)); err != nil {
 		t.Fatal(err)
@@ -67,15 +68,19 @@ func TestInjector(t *testing.T) {
 	if len(got) != 2 {
 		t.Fatalf("%+v", got)
 	}
-	at, err := r.star.Address("node-2")
-	if err != nil {
-		t.Fatal(err)
+	address := func(host string) netip.Addr {
+		a, err := r.star.Address(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
 	}
-	if d := got[0]; d.Fault != "f1" || d.Do != Drop || !slices.Equal(d.To, []string{"node-2", "subscribers-0-1"}) || !slices.Equal(d.Addresses, []netip.Addr{at}) {
-		t.Errorf("%+v", d)
+	want := map[string][]netip.Addr{"node-1": {address("node-2"), address("node-3"), address("subscribers-0-1")}}
+	if d := got[0]; d.Fault != "f1" || d.Do != Drop || !reflect.DeepEqual(d.From, want) {
+		t.Errorf("%+v, want %v", d, want)
 	}
-	if d := got[1]; d.Fault != "f2" || d.How != how {
-		t.Errorf("%+v", d)
+	if d := got[1]; d.Fault != "f2" || d.How != how || len(d.From["node-3"]) != 1 || len(d.From["node-1"]) != 0 {
+		t.Errorf("%+v; a host sends itself nothing", d)
 	}
 	r.arrives(t, "node-1", "node-2", 5, 5)
 

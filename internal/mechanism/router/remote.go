@@ -81,9 +81,6 @@ func (r *Remote) Close() (err error) {
 	defer r.mu.Unlock()
 	r.closed, r.rules = true, nil
 	clear(r.queues)
-	if r.opt.Injector != nil {
-		err = r.opt.Injector.Render(context.Background(), nil)
-	}
 	for _, a := range r.agents {
 		err = errors.Join(err, a.Close())
 	}

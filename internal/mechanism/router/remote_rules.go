@@ -180,7 +180,7 @@ func (r *Remote) show(ctx context.Context, rules []Rule, queues map[uint16]netqu
 	}
 	rules = r.named(rules)
 	if r.opt.Injector != nil {
-		return r.opt.Injector.Render(ctx, disturbances(rules, queues, leads))
+		return r.opt.Injector.Render(ctx, r.disturbances(rules, queues, leads))
 	}
 	var all errgroup.Group // a node that fails keeps no other from its part
 	for node, a := range r.agents {

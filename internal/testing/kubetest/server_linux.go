@@ -26,11 +26,10 @@ const Missing = "missing:1"
 
 // A Server is a cluster. Its fields are set before it is used.
 type Server struct {
-	Kubeconfig string                                   // a file
-	Refuse     func(verb, kind, name string) error      // of the API; nil: nothing is refused
-	Self       []string                                 // argv of this program, in place of its path in a pod
-	ChaosMesh  bool                                     // its API is served; nothing acts on it
-	Prune      func(kind string, object map[string]any) // changes an object that is made
+	Kubeconfig string                              // a file
+	Refuse     func(verb, kind, name string) error // of the API; nil: nothing is refused
+	Self       []string                            // argv of this program, in place of its path in a pod
+	ChaosMesh  bool                                // its API is served; nothing acts on it
 	t          testing.TB
 	http       *httptest.Server
 	mu         sync.Mutex
@@ -196,9 +195,6 @@ func (s *Server) do(r *http.Request, verb string, k key) (map[string]any, error)
 		account, _, _ := unstructured.NestedString(made.Object, "spec", "serviceAccountName")
 		if _, ok := s.objects[key{"serviceaccounts", k.space, account}]; !ok && k.kind == "pods" {
 			return nil, apierrors.NewForbidden(group, k.name, fmt.Errorf("error looking up service account %s/%s", k.space, account))
-		}
-		if s.Prune != nil {
-			s.Prune(k.kind, made.Object)
 		}
 		s.make(k, made)
 		return made.DeepCopy().Object, nil
