@@ -16,6 +16,7 @@ type faithless struct {
 	mochi.HookBase
 	lie     string
 	clients *mochi.Clients
+	topics  *mochi.TopicsIndex
 
 	mu   sync.Mutex
 	sent map[string]packets.Packet // the last message of QoS 1 or 2 to each client
@@ -33,6 +34,8 @@ const (
 	dropsExpired    = "drops the exchange of an expired message"
 	endsSessions    = "ends sessions of connected clients"
 	keepsCounting   = "counts what nothing will acknowledge"
+	forgetsTaken    = "forgets what was under way when it was taken over"
+	endsTheNext     = "ends the subscriptions of the connection that took over"
 )
 
 func (h *faithless) ID() string { return "faithless" }
@@ -78,13 +81,25 @@ func (h *faithless) pass(cl *mochi.Client) {
 }
 
 func (h *faithless) OnDisconnect(cl *mochi.Client, _ error, _ bool) {
-	if h.lie == passesHalf {
+	switch h.lie {
+	case passesHalf:
 		h.pass(cl)
+	case endsTheNext:
+		if !cl.IsTakenOver() {
+			return
+		}
+		time.AfterFunc(200*time.Millisecond, func() {
+			if next, ok := h.clients.Get(cl.ID); ok {
+				for filter := range next.State.Subscriptions.GetAll() {
+					h.topics.Unsubscribe(filter, cl.ID)
+				}
+			}
+		})
 	}
 }
 
 func (h *faithless) OnConnect(cl *mochi.Client, _ packets.Packet) error {
-	if old, ok := h.clients.Get(cl.ID); ok && h.lie == forgetsHalf {
+	if old, ok := h.clients.Get(cl.ID); ok && (h.lie == forgetsHalf || h.lie == forgetsTaken && !old.Closed()) {
 		for _, pk := range old.State.Inflight.GetAll(false) {
 			old.State.Inflight.Delete(pk.PacketID)
 		}
@@ -138,6 +153,8 @@ func TestFaithless(t *testing.T) {
 		dropsExpired:    {"expiry/qos2-completes"},
 		endsSessions:    {"session/lasts-while-connected"},
 		keepsCounting:   {"subscribe/lowered-in-flight"},
+		forgetsTaken:    {"take-over/resends-publish", "take-over/resends-pubrel", "take-over/qos2-state-of-receiver"},
+		endsTheNext:     {"take-over/second-is-kept"},
 	}
 	for lie, violated := range lies {
 		t.Run(lie, func(t *testing.T) {

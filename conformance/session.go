@@ -19,10 +19,10 @@ func sessions() []entry {
 		{"session/clean-discards", "MQTT-3.1.2-6", "MQTT-3.1.2-4", must, "a clean start discards the session", cleanDiscards},
 		{"session/clean-discards-ids", "MQTT-3.1.2-6", "MQTT-3.1.2-4", must, "after a clean start, a packet id of the session before stands for another QoS 2 message", cleanDiscardsIDs},
 		{"session/clean-is-not-stored", "MQTT-3.1.2-6", "MQTT-4.1.0-2", must, "a session that is to end with its connection is not stored", cleanNotStored},
-		{"session/resends-publish", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBLISH that was not acknowledged is sent again with its packet id", resendsPublish},
+		{"session/resends-publish", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBLISH that was not acknowledged is sent again with its packet id", resendsPublish((*client).drop)},
 		{"session/resend-has-dup", "MQTT-3.3.1-1", "MQTT-3.3.1-1", must, "a PUBLISH that is sent again has DUP set", resendHasDup},
-		{"session/resends-pubrel", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBREL that was not acknowledged is sent again with its packet id, its PUBLISH is not", resendsPubrel},
-		{"session/qos2-state-of-receiver", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 message that is sent again after a reconnect is delivered once", inboundState},
+		{"session/resends-pubrel", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBREL that was not acknowledged is sent again with its packet id, its PUBLISH is not", resendsPubrel((*client).drop)},
+		{"session/qos2-state-of-receiver", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 message that is sent again after a reconnect is delivered once", inboundState((*client).drop)},
 		{"session/no-resend-meanwhile", "", "MQTT-4.4.0-1", must, fmt.Sprintf("while the connection lasts, nothing is sent again, in %v", retryTimer), noResend},
 		{"session/refused-is-not-sent-again", "", "MQTT-4.4.0-2", must, "a refused message is not sent again", refusedIsDone},
 		{"session/lasts-while-connected", "", "MQTT-4.1.0-1", must, "a session lasts while its connection is open, longer than its expiry interval", lastsWhileConnected},
@@ -154,14 +154,17 @@ func unreleased(x *exam, topic string) (*client, *packet) {
 // soon: nats-server does by default after 30 s.
 func (x *exam) sendsAgain() { x.wait *= 4 }
 
-func resendsPublish(x *exam) {
-	x.sendsAgain()
-	for _, qos := range []byte{1, 2} {
-		c, first := unacknowledged(x, "t", qos)
-		c.drop()
-		again, _ := x.connect("again", x.to, named(c.id), lasting)
-		if m := again.message("m"); m.PacketID != first.PacketID {
-			x.Violates("a message of QoS %d was sent with packet id %d, and again with %d", qos, first.PacketID, m.PacketID)
+// resendsPublish leaves a message without an answer. Leave ends the connection, or leaves that to the next one.
+func resendsPublish(leave func(*client)) func(*exam) {
+	return func(x *exam) {
+		x.sendsAgain()
+		for _, qos := range []byte{1, 2} {
+			c, first := unacknowledged(x, "t", qos)
+			leave(c)
+			again, _ := x.connect("again", x.to, named(c.id), lasting)
+			if m := again.message("m"); m.PacketID != first.PacketID {
+				x.Violates("a message of QoS %d was sent with packet id %d, and again with %d", qos, first.PacketID, m.PacketID)
+			}
 		}
 	}
 }
@@ -178,28 +181,32 @@ func resendHasDup(x *exam) {
 	}
 }
 
-func resendsPubrel(x *exam) {
-	x.sendsAgain()
-	c, first := unreleased(x, "t")
-	c.drop()
-	again, _ := x.connect("again", x.to, named(c.id), lasting)
-	again.await("PUBREL", answerTo(packets.Pubrel, first.PacketID))
-	again.nothing(x.pub(), "its PUBREC was answered before the reconnect")
+func resendsPubrel(leave func(*client)) func(*exam) {
+	return func(x *exam) {
+		x.sendsAgain()
+		c, first := unreleased(x, "t")
+		leave(c)
+		again, _ := x.connect("again", x.to, named(c.id), lasting)
+		again.await("PUBREL", answerTo(packets.Pubrel, first.PacketID))
+		again.nothing(x.pub(), "its PUBREC was answered before the reconnect")
+	}
 }
 
-func inboundState(x *exam) {
-	sub, pub, sent := halfPublished(x, "m")
-	pub.drop()
-	again, connack := x.connect("again", x.from, named(pub.id), lasting)
-	if !connack.SessionPresent {
-		x.Violates("the session of the publisher is not there any more")
+func inboundState(leave func(*client)) func(*exam) {
+	return func(x *exam) {
+		sub, pub, sent := halfPublished(x, "m")
+		leave(pub)
+		again, connack := x.connect("again", x.from, named(pub.id), lasting)
+		if !connack.SessionPresent {
+			x.Violates("the session of the publisher is not there any more")
+		}
+		sent.FixedHeader.Dup = true
+		again.send(sent)
+		again.complete(sent)
+		sub.message("m")
+		again.nextID = sent.PacketID
+		sub.nothing(again, "the message was sent again with the packet id of one that was not released")
 	}
-	sent.FixedHeader.Dup = true
-	again.send(sent)
-	again.complete(sent)
-	sub.message("m")
-	again.nextID = sent.PacketID
-	sub.nothing(again, "the message was sent again with the packet id of one that was not released")
 }
 
 // retryTimer is for how long an answer is kept back to see whether the broker sends

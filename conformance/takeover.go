@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -12,6 +13,10 @@ func takingOver() []entry {
 		{"take-over/says-why", "", "§3.1.4", should, "the first connection is told 0x8E, session taken over", takeOverSays},
 		{"take-over/session", "MQTT-3.1.2-4", "MQTT-3.1.2-5", must, "the second connection takes up the session of the first", takeOverSession},
 		{"take-over/will", "MQTT-3.1.2-8", "MQTT-3.1.2-8", must, "the will of the first connection is published", takeOverWill},
+		{"take-over/resends-publish", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBLISH that the first connection did not acknowledge is sent again on the second, with its packet id", resendsPublish(takenOver)},
+		{"take-over/resends-pubrel", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBREL that the first connection did not acknowledge is sent again on the second, its PUBLISH is not", resendsPubrel(takenOver)},
+		{"take-over/qos2-state-of-receiver", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 message that the second connection sends again is delivered once", inboundState(takenOver)},
+		{"take-over/second-is-kept", "MQTT-3.3.5-1", "MQTT-3.3.4-2", must, "the end of the first connection takes nothing from the second: subscriptions made there have their messages", takeOverKept},
 	}
 }
 
@@ -34,6 +39,25 @@ func takeOverSays(x *exam) {
 	if first.said.ReasonCode != 0x8e {
 		x.Violates("the first connection was told %#02x", first.said.ReasonCode)
 	}
+}
+
+// takenOver leaves the end of a connection to the next one of its client id.
+func takenOver(*client) {}
+
+// takeOverKept takes over some times: the end of the first connection may come to the server before or
+// after the second subscribes. A nats-server refuses an id that is taken over twice within a second.
+func takeOverKept(x *exam) {
+	c, pub := x.sub(), x.pub()
+	for i := range 3 {
+		x.After(1100 * time.Millisecond)
+		c, _ = x.connect("next", x.to, named(c.id))
+		c.subscribe(x.topic("t"), 1)
+		pub.publish(x.topic("t"), fmt.Sprint("early", i), 1)
+		c.message(fmt.Sprint("early", i))
+	}
+	c.linger()
+	pub.publish(x.topic("t"), "late", 1)
+	c.message("late")
 }
 
 func takeOverSession(x *exam) {

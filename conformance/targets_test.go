@@ -87,7 +87,7 @@ func startMochi(t *testing.T, hook mochi.Hook) string {
 	case *lateRetainer:
 		h.topics = s.Topics
 	case *faithless:
-		h.clients = s.Clients
+		h.clients, h.topics = s.Clients, s.Topics
 	}
 	if h, ok := hook.(*wrong); ok && h.closesNone {
 		open := &unclosing{Listener: l}
