@@ -163,13 +163,11 @@ func (t *translator) host(at, now int64) (int64, error) {
 	switch {
 	case host < t.started-int64(within):
 		return 0, fmt.Errorf("its time is %s before the driver started", time.Duration(t.started-host))
-	case host <= now:
-		t.last = host
-		return host, nil
-	case t.offset != 0 || host <= now+int64(within):
-		return now, nil
+	case host > now+int64(within) && t.offset == 0:
+		return 0, fmt.Errorf("its time is %s in the future", time.Duration(host-now))
 	}
-	return 0, fmt.Errorf("its time is %s in the future", time.Duration(host-now))
+	t.last = min(host, now)
+	return t.last, nil
 }
 
 func (t *translator) event(l *contract.Line, p *proc, host int64) history.Event {
