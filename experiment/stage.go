@@ -132,7 +132,7 @@ func (s *stage) freeze() error {
 	if doc != nil {
 		run.Scenario, run.ScenarioSHA, run.Tier, run.Control = doc.Name, doc.SHA, scenarios.TierName(s.start.Tier), s.start.NoFaults
 		run.ControlWhy, run.Lowered, run.LeftOut, run.Spread = s.notice, s.lowered, s.leftOut, spread
-		run.Protocol, run.SDK = doc.Protocol, s.sdk.String()
+		run.Protocol, run.SDK, run.InPods = doc.Protocol, s.sdk.String(), s.podded() && s.sdk.Builtin
 		run.Faults, run.Budget = doc.Planned(s.tier), doc.Budget(s.tier)
 	}
 	c := s.conditions(s.sdk, run.Protocol)

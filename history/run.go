@@ -28,6 +28,7 @@ type Run struct {
 	Wire        bool        `json:"wire,omitempty"`      // the tap records what passes: packets are in the history
 	Drivers     int         `json:"drivers,omitempty"`   // processes of the publishers, and of the subscribers, as asked; 0 is 1
 	ClocksS     float64     `json:"clocks_s,omitempty"`  // bound of the error of clients' times; 0: they were taken by the clock of the run
+	InPods      bool        `json:"in_pods,omitempty"`   // of a scenario: the drivers of its workload run in pods, beside the nodes
 	Cluster     ClusterInfo `json:"cluster"`
 	Claims      []string    `json:"claims"` // names of the claims to judge: the question
 	// Claims that are judged beside those where there is something to judge, and why

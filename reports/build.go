@@ -122,7 +122,7 @@ func (d *RunDir) report(v verdict.Verdict, found checker.Report, act *activity, 
 	return &Report{
 		Format: reportFormat, ID: run.ID, Tool: run.Tool, Started: run.Started, DurationS: act.end.Seconds(),
 		Scenario: ScenarioInfo{Name: run.Name(), Title: scenarioTitle(d.Scenario), SHA256: run.ScenarioSHA, Text: d.Scenario},
-		Protocol: run.Protocol, Transport: run.Transport, LeftOut: run.LeftOut, Lowered: run.Lowered, Wire: run.Wire, SDKs: sdks(run, act.tables), Seed: run.Seed, Tier: run.Tier,
+		Protocol: run.Protocol, Transport: run.Transport, LeftOut: run.LeftOut, Lowered: run.Lowered, Wire: run.Wire, SDKs: sdks(run, act.tables), InPods: run.InPods, Seed: run.Seed, Tier: run.Tier,
 		Cluster: run.Cluster, Nodes: notNil(act.tables.Nodes), Phases: notNil(act.phases), Calls: calls,
 		Totals: found.Totals, NodePairs: found.NodePairs, Members: found.Members, Coverage: found.Coverage, Complete: found.Complete,
 		Verdict: v, Shortfalls: d.Shortfalls(found), Landings: landings, Losses: losses(v, found, act.tables, landings),

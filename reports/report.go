@@ -22,6 +22,7 @@ type Report struct {
 	Lowered    string               `json:"lowered,omitempty"`   // how much less was published than the scenario asks for, and why
 	Wire       bool                 `json:"wire,omitempty"`      // the packets were recorded
 	SDKs       []SDK                `json:"sdks"`
+	InPods     bool                 `json:"clients_in_pods,omitempty"` // of a scenario: the drivers of its workload ran in pods, beside the nodes
 	Seed       int64                `json:"seed"`
 	Tier       string               `json:"tier"`
 	Cluster    history.ClusterInfo  `json:"cluster"`

@@ -129,6 +129,11 @@ func (q *quay) scenario(t *testing.T) {
 	} else if text, err := os.ReadFile(runs[0]); err != nil || !strings.Contains(string(text), "\"drivers\": 2,\n  \"clocks_s\": 0.01") {
 		t.Errorf("the record does not say that clients have clocks of their own: %v\n%s", err, text)
 	}
+	if pages, err := filepath.Glob(filepath.Join(q.base, "state/runs/*/report.md")); err != nil || len(pages) != 1 {
+		t.Errorf("reports %q, %v", pages, err)
+	} else if text, err := os.ReadFile(pages[0]); err != nil || !strings.Contains(string(text), ", mqtt3, in pods |") {
+		t.Errorf("the report does not say where clients ran: %v", err)
+	}
 	// A cluster may have thousands of pods: a run asks for its own by their names.
 	if lists := q.Calls("list pods") + q.Calls("list namespaces"); lists > 0 {
 		t.Errorf("it listed objects %d times", lists)
