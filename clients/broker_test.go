@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/robustmq/rmq-mcp/clients/contract"
+	"github.com/robustmq/rmq-mcp/cluster"
 	"github.com/robustmq/rmq-mcp/internal/testing/hosttest"
 )
 
@@ -81,11 +83,21 @@ func mosquitto(t testing.TB) string {
 	return address
 }
 
+// freeAddress is an address that no other test is given and no outgoing connection
+// takes, as ports of the ephemeral range are taken.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l := listen(t)
-	defer l.Close()
-	return l.Addr().String()
+	network := cluster.NewLoopback("")
+	t.Cleanup(func() { network.Close() })
+	host, err := network.Host("broker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := host.Port("mqtt", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort(host.Address(), strconv.Itoa(port))
 }
 
 // answers waits until something listens.
