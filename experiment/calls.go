@@ -55,13 +55,13 @@ func (e *Experiment) Heal(ctx context.Context, h keeper.Heal) (keeper.FaultStatu
 	return n.heal(ctx, h)
 }
 
-// HealAll heals every fault in place now.
-func (e *Experiment) HealAll(ctx context.Context) error {
+// HealAll heals every fault in place now, for a reason.
+func (e *Experiment) HealAll(ctx context.Context, why error) error {
 	n := e.nemesis.Load()
 	if n == nil {
 		return nil
 	}
-	return n.engine.HealAll(ctx)
+	return n.engine.HealAllFor(ctx, why)
 }
 
 // RunClient runs a scenario's workload with one SDK on the cluster as it is,

@@ -116,19 +116,22 @@ func (e *Engine) Heal(ctx context.Context, id string) (history.Landing, error) {
 	if err != nil {
 		return history.Landing{}, err
 	}
-	e.healNow(ctx, p, history.HealFailed, history.HealDown)
+	e.healNow(ctx, p, nil, history.HealFailed, history.HealDown)
 	return p.snapshot(), p.healError()
 }
 
 // HealAll heals every fault and waits until all are read back, also where ctx
 // is over. A node that did not come back stays away: only Heal starts it again.
-func (e *Engine) HealAll(ctx context.Context) error {
+func (e *Engine) HealAll(ctx context.Context) error { return e.HealAllFor(ctx, nil) }
+
+// HealAllFor is HealAll for a reason, which the landings have. Nil is on request.
+func (e *Engine) HealAllFor(ctx context.Context, why error) error {
 	all := e.list.all()
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, p := range all {
 		wg.Go(func() {
-			e.healNow(ctx, p, history.HealFailed)
+			e.healNow(ctx, p, why, history.HealFailed)
 			<-p.begun[over]
 			errs[i] = p.healError()
 		})

@@ -43,7 +43,7 @@ func (e *Engine) live(ctx context.Context, f Fault, p *placement) error {
 	took := e.settle(ctx, p)
 	go e.hold(context.WithoutCancel(ctx), p, took)
 	if err := ctx.Err(); err != nil {
-		p.heal()
+		p.heal(nil)
 		<-p.begun[shared]
 		return fmt.Errorf("%s was healed early: %w", p.what(), err)
 	}
@@ -238,7 +238,12 @@ func (e *Engine) hold(ctx context.Context, p *placement, took time.Duration) {
 	case <-p.asked.Done():
 		patience = hurriedBound
 		if remaining() > 0 {
-			p.change(func(l *history.Landing) { l.Times.AskedNS = int64(e.opt.Clock.Now()) })
+			p.change(func(l *history.Landing) {
+				l.Times.AskedNS = int64(e.opt.Clock.Now())
+				if why := context.Cause(p.asked); why != context.Canceled {
+					l.HealedFor = why.Error()
+				}
+			})
 		}
 	}
 	e.sampleWithin(ctx, patience, p, history.During, false)
@@ -376,12 +381,12 @@ func (e *Engine) share(p *placement, others []*placement) {
 
 // healNow heals a fault at once, or once more if its heal has one of these states: its
 // layers then render again what they should show.
-func (e *Engine) healNow(ctx context.Context, p *placement, again ...history.HealState) {
+func (e *Engine) healNow(ctx context.Context, p *placement, why error, again ...history.HealState) {
 	if ended, state := p.ended(); ended && slices.Contains(again, state) {
 		e.heal(context.WithoutCancel(ctx), p)
 		return
 	}
-	p.heal()
+	p.heal(why)
 	<-p.begun[shared]
 }
 
@@ -432,7 +437,7 @@ func (e *Engine) miss(ctx context.Context, p *placement, why error) {
 // fault: it may have had an effect.
 func (e *Engine) takeOut(ctx context.Context, p *placement, err error) error {
 	p.wrong(err)
-	p.heal()
+	p.heal(nil)
 	e.heal(context.WithoutCancel(ctx), p)
 	return err
 }

@@ -79,6 +79,21 @@ func TestHealEarlyTwiceAndAfterCancellation(t *testing.T) {
 	})
 }
 
+func TestHealForAReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(3)
+		f := r.inject(t, "pause", r.on(1), 100)
+		time.Sleep(time.Second)
+		if err := r.HealAllFor(t.Context(), errors.New("its client left")); err != nil {
+			t.Fatal(err)
+		}
+		l, err := r.Wait(t.Context(), f.Fault)
+		if err != nil || l.State != history.Landed || len(l.Reasons) != 1 || !strings.HasSuffix(l.Reasons[0], " of 100.0 s: its client left") {
+			t.Errorf("%s, %q, %v", l.State, l.Reasons, err)
+		}
+	})
+}
+
 // A heal that is asked for does not wait for the samples in progress.
 func TestHealWhileItSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

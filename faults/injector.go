@@ -71,11 +71,13 @@ func (t Target) injected(hit []pair, in *Injection) (proofs []Proof) {
 	return proofs
 }
 
-// alone is an error if another network fault is at a host that sends on these links. Chaos Mesh takes
-// all its rules off a pod for each change, and of two rules for a packet it applies any.
-func (t Target) alone(net Filter, hit []pair) error {
-	if t.Site.Injector == nil {
-		return nil
+// alone returns the pairs of these links, and for an injector an error if another network fault is at a
+// host that sends on them. Chaos Mesh takes all its rules off a pod for each change, and of two rules for
+// a packet it applies any.
+func (t Target) alone(net Net, links []router.Link) ([]pair, error) {
+	hit, err := pairs(net, links)
+	if err != nil || t.Site.Injector == nil {
+		return hit, err
 	}
 	nodes := names(slices.Concat(t.Nodes, t.Peers))
 	for _, rule := range net.Rules() {
@@ -83,18 +85,20 @@ func (t Target) alone(net Filter, hit []pair) error {
 			for _, p := range hit {
 				client := !slices.Contains(nodes, p.from) && slices.Contains(l.From, router.Clients)
 				if client || slices.Contains(l.From, p.from) {
-					return fmt.Errorf("%w: %s injects one fault at a time at %s, and %s is there; heal it first", ErrUnsupported, t.Site.Injector.Name(), p.from, rule.Fault)
+					return nil, fmt.Errorf("%w: %s injects one fault at a time at %s, and %s is there; heal it first", ErrUnsupported, t.Site.Injector.Name(), p.from, rule.Fault)
 				}
 			}
 		}
 	}
-	return nil
+	return hit, nil
 }
 
 // lacks is an error if an injector cannot treat packets so.
 func (t Target) lacks(how netqueue.Treatment) error {
-	if i := t.Site.Injector; i != nil && i.Lacks(router.Queue, how) != "" {
-		return fmt.Errorf("%w: %s; start the cluster without arm %s", ErrUnsupported, i.Lacks(router.Queue, how), i.Name())
+	if i := t.Site.Injector; i != nil {
+		if why := i.Lacks(router.Queue, how); why != "" {
+			return fmt.Errorf("%w: %s; start the cluster without arm %s", ErrUnsupported, why, i.Name())
+		}
 	}
 	return nil
 }

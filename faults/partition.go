@@ -32,10 +32,7 @@ func (p Partition) Plan(_ context.Context, target Target) (*Injection, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut, err := pairs(net, links)
-	if err == nil {
-		err = target.alone(net, cut)
-	}
+	cut, err := target.alone(net, links)
 	if err != nil {
 		return nil, err
 	}

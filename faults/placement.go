@@ -31,7 +31,7 @@ const (
 type placement struct {
 	target Target
 	asked  context.Context // ends when the fault is to be healed
-	heal   func()          // ends asked; any number of times
+	heal   func(why error) // ends asked; any number of times, and the first counts. Why is nil on request
 	mend   sync.Mutex      // one heal at a time
 
 	mu       sync.Mutex // guards what follows
@@ -45,7 +45,7 @@ type placement struct {
 
 func newPlacement(id string, target Target, r Request, now time.Duration) *placement {
 	p := &placement{target: target, plan: &Injection{}}
-	p.asked, p.heal = context.WithCancel(context.Background())
+	p.asked, p.heal = context.WithCancelCause(context.Background())
 	for i := range p.begun {
 		p.begun[i] = make(chan struct{})
 	}

@@ -83,10 +83,7 @@ func (t Target) treat(how netqueue.Treatment, links []router.Link) (*treated, er
 		return nil, err
 	}
 	out := &treated{Injection: &Injection{Mechanism: t.by("nfqueue")}, net: net, queues: t.Site.Queues}
-	if out.pairs, err = pairs(net, links); err != nil {
-		return nil, err
-	}
-	if err := t.alone(net, out.pairs); err != nil {
+	if out.pairs, err = t.alone(net, links); err != nil {
 		return nil, err
 	}
 	if out.number, err = net.Queue(); err != nil {

@@ -23,9 +23,10 @@ type Landing struct {
 	Proofs    []ProofRecord     `json:"proofs"`
 	State     LandingState      `json:"state"`
 	Healed    HealState         `json:"healed"`
-	Down      map[string]string `json:"down,omitempty"`    // nodes that did not come back from it, and the states of their processes
-	Reasons   []string          `json:"reasons,omitempty"` // why it is not landed, or not healed
-	Detail    any               `json:"detail,omitempty"`  // report of the fault beside its proofs: a list of lost things
+	Down      map[string]string `json:"down,omitempty"`       // nodes that did not come back from it, and the states of their processes
+	HealedFor string            `json:"healed_for,omitempty"` // why it was healed before its time was over, if not on request
+	Reasons   []string          `json:"reasons,omitempty"`    // why it is not landed, or not healed
+	Detail    any               `json:"detail,omitempty"`     // report of the fault beside its proofs: a list of lost things
 }
 
 // MechanismClients is the mechanism of faults that clients of our own cause at a node.

@@ -146,12 +146,6 @@ func (c *Client) Heal(ctx context.Context, ask Heal) (FaultStatus, error) {
 	return call[FaultStatus](ctx, c, "POST", "/heal", ask)
 }
 
-// HealAll heals every fault in place.
-func (c *Client) HealAll(ctx context.Context) error {
-	_, err := call[struct{}](ctx, c, "POST", "/heal_all", struct{}{})
-	return err
-}
-
 // RunClient starts a scenario's workload.
 func (c *Client) RunClient(ctx context.Context, ask RunClient) (ClientStatus, error) {
 	return call[ClientStatus](ctx, c, "POST", "/client", ask)

@@ -11,8 +11,6 @@ import (
 type Calls interface {
 	Inject(ctx context.Context, ask Inject) (FaultStatus, error)
 	Heal(ctx context.Context, ask Heal) (FaultStatus, error)
-	// HealAll heals every fault in place.
-	HealAll(ctx context.Context) error
 	RunClient(ctx context.Context, ask RunClient) (ClientStatus, error)
 	Logs(ctx context.Context, ask Logs) (LogLines, error)
 	Metrics(ctx context.Context, ask Metrics) (MetricsAnswer, error)
@@ -33,6 +31,8 @@ type Experiment interface {
 	// Progress subscribes to what happens from now on, during the start with its earlier lines;
 	// stop ends the subscription. A slow reader loses lines, it never holds up the run.
 	Progress() (lines <-chan Progress, stop func())
+	// HealAll heals every fault in place, for a reason.
+	HealAll(ctx context.Context, why error) error
 	// Forward dials a port of a node from inside the experiment.
 	Forward(ctx context.Context, node string, port int) (net.Conn, error)
 }

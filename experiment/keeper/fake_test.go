@@ -201,10 +201,10 @@ func (f *fake) Inject(_ context.Context, ask Inject) (FaultStatus, error) {
 }
 
 func (f *fake) Heal(_ context.Context, ask Heal) (FaultStatus, error) {
-	return FaultStatus{ID: ask.Fault, Healed: "healed"}, f.HealAll(context.Background())
+	return FaultStatus{ID: ask.Fault, Healed: "healed"}, f.HealAll(context.Background(), nil)
 }
 
-func (f *fake) HealAll(context.Context) error {
+func (f *fake) HealAll(context.Context, error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults = nil

@@ -44,9 +44,6 @@ func TestExperiment(t *testing.T) {
 	if st, err := other.Heal(ctx, Heal{Fault: "f1"}); err != nil || st.ID != "f1" {
 		t.Errorf("Heal = %+v, %v", st, err)
 	}
-	if err := other.HealAll(ctx); err != nil {
-		t.Errorf("HealAll = %v", err)
-	}
 	if st, err := other.RunClient(ctx, RunClient{SDK: "go@1"}); err != nil || st.SDK != "go@1" {
 		t.Errorf("RunClient = %+v, %v", st, err)
 	}

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,6 +13,9 @@ const (
 	healBound    = time.Minute
 	healAgain    = 50 * time.Millisecond
 )
+
+// errDeserted is why a fault was healed.
+var errDeserted = errors.New("the client that was connected to the experiment left")
 
 // A presence counts who is there. When the last one leaves an experiment that
 // is driven by hand, its faults are healed at once, and it is stopped when
@@ -91,10 +95,10 @@ func (p *presence) act() (done func()) {
 func (p *presence) heal() {
 	ctx, cancel := context.WithTimeout(context.Background(), healBound)
 	defer cancel()
-	p.log.Info("every client has gone: healing all faults")
+	p.log.Info("healing all faults", "reason", errDeserted)
 	for {
 		acting := p.acting()
-		if err := p.exp.HealAll(ctx); err != nil {
+		if err := p.exp.HealAll(ctx, errDeserted); err != nil {
 			p.log.Error("heal every fault", "error", err)
 			return
 		}

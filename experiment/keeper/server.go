@@ -20,7 +20,7 @@ const shutdownBound = 2 * time.Second
 //	GET  /status?wait_s=   Status, at the latest after wait_s, earlier when it is ready or over
 //	GET  /progress         Progress, a line of JSON each
 //	GET  /presence         stays open: somebody is there
-//	POST /inject /heal /heal_all /client /logs /metrics /journal /stop
+//	POST /inject /heal /client /logs /metrics /journal /stop
 //	POST /forward?node=&port=   becomes a connection to the node
 //
 // An error is {"error": "…"} with status 422.
@@ -42,7 +42,6 @@ func newServer(exp Experiment, start Start, log *slog.Logger) *server {
 	mux.HandleFunc("POST /heal", act(exp.Heal))
 	mux.HandleFunc("POST /client", act(exp.RunClient))
 	mux.HandleFunc("POST /stop", act(s.stop))
-	mux.HandleFunc("POST /heal_all", act(s.healAll))
 	mux.HandleFunc("POST /journal", act(s.journal))
 	mux.HandleFunc("POST /logs", look(exp.Logs))
 	mux.HandleFunc("POST /metrics", look(exp.Metrics))
@@ -161,10 +160,6 @@ func (s *server) inject(ctx context.Context, ask Inject) (FaultStatus, error) {
 
 func (s *server) stop(ctx context.Context, caller Caller) (Status, error) {
 	return s.exp.Stop(ctx, caller)
-}
-
-func (s *server) healAll(ctx context.Context, _ struct{}) (struct{}, error) {
-	return struct{}{}, s.exp.HealAll(ctx)
 }
 
 // An answered is a call and what it was answered, for the journal.

@@ -92,8 +92,12 @@ func TestIdleFaults(t *testing.T) {
 		s.add(blank(history.KindEnd, p))
 	}
 	at(s, "late")
-	if got := judgeStory(t, s, "no-panic").Coverage.Idle; !slices.Equal(got, []string{"early", "between", "late"}) {
-		t.Errorf("idle: %v", got)
+	c := judgeStory(t, s, "no-panic").Coverage
+	if !slices.Equal(c.Idle, []string{"early", "between", "late"}) {
+		t.Errorf("idle: %v", c.Idle)
+	}
+	if c.LongestGapS < 2.9 || c.LongestGapS > 3.1 { // without the time between the two
+		t.Errorf("clients that published had no acknowledgement for %v s", c.LongestGapS)
 	}
 }
 

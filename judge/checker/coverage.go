@@ -124,6 +124,19 @@ func (c *coverage) work(process int32) *work {
 	return c.works[run]
 }
 
+// published returns for how long clients published during a silence: by hand, nothing is published
+// between two calls of run_client.
+func (c *coverage) published(s silence) (longest int64) {
+	for run, w := range c.works {
+		to := s.to
+		if run != history.None && w.to > 0 {
+			to = min(to, w.to)
+		}
+		longest = max(longest, to-max(s.from, w.from))
+	}
+	return longest
+}
+
 // idle are the faults that disturbed nothing: no message was on its way.
 func (c *coverage) idle() (faults []string) {
 	for _, w := range c.ledger.windows {
@@ -144,7 +157,7 @@ func (c *coverage) result() verdict.Coverage {
 	out.SteadyPerS = c.rate(history.PhaseSteady, 0, end)
 	out.BeforePerS = c.rate(history.PhaseSteady, 0.5, end)
 	out.AfterPerS = c.rate(history.PhaseRecovery, 0.5, end)
-	c.acks.silences(end, func(s silence) { out.LongestGapS = max(out.LongestGapS, float64(s.length())/1e9) })
+	c.acks.silences(end, func(s silence) { out.LongestGapS = max(out.LongestGapS, float64(c.published(s))/1e9) })
 	if end > c.first {
 		out.DurationS = float64(end-c.first) / 1e9
 	}

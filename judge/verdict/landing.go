@@ -35,6 +35,9 @@ func DecideLanding(l history.Landing) (history.LandingState, []string, []history
 		return history.NotLanded, l.Reasons, proofs
 	}
 	state, reasons := settle(roles[history.RoleMechanism], roles[history.RoleEffect], roles[history.RoleControl])
+	if l.HealedFor != "" {
+		reasons = append(reasons, healedEarly(l))
+	}
 	return state, reasons, proofs
 }
 

@@ -68,15 +68,18 @@ func linkOf(p history.ProofRecord) string {
 	return link
 }
 
-// healedEarly says how much of its time a fault had, where somebody asked to heal it
-// before that was over. A planned fault is then weaker than the plan.
+// healedEarly says how much of its time a fault had if it was healed before that was over, and why. A
+// planned fault is then weaker than the plan.
 func healedEarly(l history.Landing) string {
 	t := l.Times
 	if t.AskedNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it was healed on request after %.1f s of %.1f s",
-		time.Duration(t.AskedNS-t.AppliedNS).Seconds(), time.Duration(t.DurationNS).Seconds())
+	had := fmt.Sprintf("after %.1f s of %.1f s", time.Duration(t.AskedNS-t.AppliedNS).Seconds(), time.Duration(t.DurationNS).Seconds())
+	if l.HealedFor != "" {
+		return fmt.Sprintf("it was healed %s: %s", had, l.HealedFor)
+	}
+	return "it was healed on request " + had
 }
 
 // without leaves out the planned fault that a landing is of. A fault by hand is none of the plan.

@@ -26,10 +26,11 @@ type Injector struct {
 	pod   func(host string) (name string, err error)
 
 	rendering sync.Mutex
+	made      int // names so far
 
-	mu    sync.Mutex // of what follows
-	made  int        // names so far
-	there []*placed
+	mu    sync.Mutex
+	stay  []*placed
+	leave []*placed // to be taken back
 }
 
 // objects are the NetworkChaos of a namespace: [kube.Namespace].
@@ -43,7 +44,6 @@ type objects interface {
 type placed struct {
 	kube.NetworkChaos
 	fault, host string
-	leaving     bool // it is to be taken back
 }
 
 func (p *placed) same(q *placed) bool {
@@ -107,8 +107,9 @@ func (i *Injector) Render(ctx context.Context, wanted []router.Disturbance) erro
 	i.rendering.Lock()
 	defer i.rendering.Unlock()
 	var errs []error
-	var fresh []*placed
-	stays, unknown := map[*placed]bool{}, map[string]bool{}
+	var stay, fresh []*placed
+	unknown := map[string]bool{}
+	before := i.of(&i.stay, "")
 	for _, d := range wanted {
 		chaos, err := i.chaos(d)
 		if err != nil {
@@ -116,25 +117,33 @@ func (i *Injector) Render(ctx context.Context, wanted []router.Disturbance) erro
 			continue
 		}
 		for _, p := range chaos {
-			if was := i.find(p); was != nil {
-				stays[was] = true
+			if at := slices.IndexFunc(before, p.same); at >= 0 {
+				stay = append(stay, before[at])
 				continue
 			}
-			i.add(p)
+			i.made++
+			p.Name = fmt.Sprintf("%s-%d", p.fault, i.made)
+			stay = append(stay, p) // it may be there after an error
 			if err := i.space.Inject(ctx, p.NetworkChaos); err != nil {
 				errs, unknown[d.Fault] = append(errs, err), true
 				continue
 			}
-			stays[p] = true
 			fresh = append(fresh, p)
 		}
 	}
 	i.await(ctx, fresh)
-	for _, p := range i.all("") {
-		if !stays[p] && !unknown[p.fault] {
-			i.leave(p)
+	i.mu.Lock()
+	for _, p := range before {
+		switch {
+		case slices.Contains(stay, p):
+		case unknown[p.fault]:
+			stay = append(stay, p)
+		default:
+			i.leave = append(i.leave, p)
 		}
 	}
+	i.stay = stay
+	i.mu.Unlock()
 	return errors.Join(append(errs, i.recover(ctx, ""))...)
 }
 
@@ -154,43 +163,11 @@ func (i *Injector) chaos(d router.Disturbance) (all []*placed, err error) {
 	return all, nil
 }
 
-// add names a NetworkChaos, which may be there from now on.
-func (i *Injector) add(p *placed) {
+// of returns those of a fault in a list, "" for any.
+func (i *Injector) of(list *[]*placed, fault string) []*placed {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.made++
-	p.Name = fmt.Sprintf("%s-%d", p.fault, i.made)
-	i.there = append(i.there, p)
-}
-
-// find returns the one that does the same and stays, or nil.
-func (i *Injector) find(p *placed) *placed {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	at := slices.IndexFunc(i.there, func(q *placed) bool { return !q.leaving && q.same(p) })
-	if at < 0 {
-		return nil
-	}
-	return i.there[at]
-}
-
-// all are those of a fault, "" for any.
-func (i *Injector) all(fault string) []*placed {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(i.there), func(p *placed) bool { return fault != "" && p.fault != fault })
-}
-
-func (i *Injector) leave(p *placed) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	p.leaving = true
-}
-
-func (i *Injector) leaves(p *placed) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return p.leaving
+	return slices.DeleteFunc(slices.Clone(*list), func(p *placed) bool { return fault != "" && p.fault != fault })
 }
 
 // await waits until Chaos Mesh has injected these, or their time is over.
@@ -210,15 +187,12 @@ func (i *Injector) await(ctx context.Context, fresh []*placed) {
 
 // recover takes back the leaving ones of a fault, "" for any, and forgets those that are gone.
 func (i *Injector) recover(ctx context.Context, fault string) (err error) {
-	for _, p := range i.all(fault) {
-		if !i.leaves(p) {
-			continue
-		}
+	for _, p := range i.of(&i.leave, fault) {
 		is, failed := i.space.Recover(ctx, p.Name)
 		err = errors.Join(err, failed)
 		if failed == nil && is.Gone {
 			i.mu.Lock()
-			i.there = slices.DeleteFunc(i.there, func(q *placed) bool { return q == p })
+			i.leave = slices.DeleteFunc(i.leave, func(q *placed) bool { return q == p })
 			i.mu.Unlock()
 		}
 	}
@@ -229,10 +203,7 @@ func (i *Injector) recover(ctx context.Context, fault string) (err error) {
 // if it has.
 func (i *Injector) Injected(ctx context.Context, fault string) (map[string]string, error) {
 	hosts := map[string]string{}
-	for _, p := range i.all(fault) {
-		if i.leaves(p) {
-			continue
-		}
+	for _, p := range i.of(&i.stay, fault) {
 		is, err := i.space.Injected(ctx, p.Name)
 		switch {
 		case err != nil:
@@ -251,7 +222,7 @@ func (i *Injector) Injected(ctx context.Context, fault string) (map[string]strin
 // Left is an error if something of a fault that was taken back is still there.
 func (i *Injector) Left(ctx context.Context, fault string) error {
 	err := i.recover(ctx, fault)
-	for _, p := range i.all(fault) {
+	for _, p := range slices.Concat(i.of(&i.stay, fault), i.of(&i.leave, fault)) {
 		err = errors.Join(err, fmt.Errorf("NetworkChaos %s is still there", p.Name))
 	}
 	return err

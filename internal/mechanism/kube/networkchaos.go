@@ -78,10 +78,10 @@ func (n *Namespace) Inject(ctx context.Context, c NetworkChaos) error {
 
 // An Injected is what Chaos Mesh says of a NetworkChaos.
 type Injected struct {
-	Gone bool
-	Done bool     // it is injected, at its pod
-	Why  string   // a failure
-	fail []string // pods at which it is still to be injected
+	Gone  bool
+	Done  bool   // it is injected, at its pod
+	Why   string // a failure
+	stuck string // the pod, if it is still to be injected there
 }
 
 // Injected reads the status of a NetworkChaos.
@@ -121,8 +121,7 @@ func (n *Namespace) Injected(ctx context.Context, name string) (is Injected, err
 	for _, r := range read.Status.Experiment.ContainerRecords {
 		count += r.InjectedCount
 		if strings.HasPrefix(r.Phase, "Not Injected/") {
-			_, pod, _ := strings.Cut(r.ID, "/")
-			is.fail = append(is.fail, pod)
+			_, is.stuck, _ = strings.Cut(r.ID, "/")
 		}
 		for _, e := range r.Events {
 			if e.Type == "Failed" {
@@ -147,8 +146,8 @@ func (n *Namespace) Recover(ctx context.Context, name string) (Injected, error) 
 		return Injected{}, failed(err, "remove NetworkChaos %s", name)
 	}
 	is, err := n.Injected(ctx, name)
-	for _, pod := range is.fail {
-		err = errors.Join(err, n.giveUp(ctx, name, pod))
+	if is.stuck != "" {
+		err = errors.Join(err, n.giveUp(ctx, name, is.stuck))
 	}
 	return is, err
 }
