@@ -102,6 +102,7 @@ func numbers(s scenario) []shrink.Number[scenario] {
 		number("expiring subscribers", 1, func(w workload, _ tier) *int { return &w.Subscribers.Expiring }),
 		number("visiting subscribers", 1, func(w workload, _ tier) *int { return &w.Subscribers.Visiting }),
 		number("overlapping subscribers", 0, func(w workload, _ tier) *int { return &w.Subscribers.Overlapping }),
+		number("duplex subscribers", 1, func(w workload, _ tier) *int { return &w.Subscribers.Duplex }),
 		number("shared subscriptions", 1, func(w workload, _ tier) *int { return &w.Subscribers.Shared.Groups }),
 		number("members of each", 1, func(w workload, _ tier) *int { return &w.Subscribers.Shared.Members }),
 		number("clients with a will", 1, func(w workload, _ tier) *int { return &w.Wills }),

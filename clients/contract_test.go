@@ -117,6 +117,49 @@ func TestTheContract(t *testing.T) {
 	})
 }
 
+// Clients that publish and subscribe on one connection finish publishing one after the other, and read
+// what the others still publish.
+func TestDuplex(t *testing.T) {
+	everyDriver(t, func(t *testing.T, _ clients.SDK, program clients.Program, protocol string) {
+		at := broker(t, protocol)
+		both := []contract.Client{publisher(0, protocol, 0, 20, at), publisher(1, protocol, 2, 20, at)}
+		for i := range both {
+			both[i].Subscribe = []contract.Filter{{Filter: "t/#", QoS: 2}}
+		}
+		r := start(t, program, 4, both...)
+		r.do(t, "pause", contract.All)
+		r.do(t, "connect", contract.All)
+		for process := range int32(2) {
+			r.wait(t, "subscription", 1, and(is(process, history.KindSubscribe, history.Return), ok))
+		}
+		if n := r.count(func(e history.Event) bool { return e.Kind == history.KindPublish }); n != 0 {
+			t.Errorf("%d publishes of clients that are paused", n)
+		}
+		r.do(t, "resume", contract.All)
+		for process := range int32(2) {
+			r.wait(t, "acknowledgements", 40, and(is(process, history.KindPublish, history.Return), ok))
+		}
+		for finished := range int32(2) {
+			r.do(t, "finish", finished)
+			for process := range int32(2) {
+				r.wait(t, "end markers", 2*int(finished+1), and(is(process, history.KindDeliver, history.Point), end))
+			}
+		}
+		for process := range int32(2) {
+			for first := int32(0); first < 4; first += 2 {
+				if n := r.count(delivered(process, first)); n < 40 {
+					t.Errorf("process %d has %d messages of 40", process, n)
+				}
+			}
+		}
+		r.finish(t)
+		if n := r.count(func(e history.Event) bool { return e.Kind == history.KindPublish && e.Edge == history.Call && end(e) }); n != 4 {
+			t.Errorf("%d end markers on 4 streams", n)
+		}
+		checkHistory(t, r.all())
+	})
+}
+
 // checkHistory is what holds of the history of any driver: what is in it is
 // whole, of this run, and was called before.
 func checkHistory(t *testing.T, events []history.Event) {

@@ -40,7 +40,9 @@ type liveProcess struct {
 }
 
 type liveStream struct {
-	acked set // acknowledged messages, the end marker among them
+	acked  set   // acknowledged messages, the end marker among them
+	marker int64 // the last end marker; None before
+	ended  bool  // the marker was acknowledged
 }
 
 func newLive() *live {
@@ -96,6 +98,9 @@ func (l *live) take(e history.Event) {
 		p.ended = true
 	case e.Kind == history.KindPublish && e.Edge == history.Call:
 		l.counts.Sent++
+		if e.Flags.Has(history.FlagEnd) {
+			l.stream(e.Stream).marker = e.Seq
+		}
 	case e.Kind == history.KindPublish && e.Edge == history.Return:
 		l.published(e)
 	case e.Kind == history.KindDeliver:
@@ -118,7 +123,9 @@ func (l *live) published(e history.Event) {
 	}
 	l.counts.Acked++
 	l.publishes.add(e.Time)
-	l.stream(e.Stream).acked.add(e.Seq)
+	s := l.stream(e.Stream)
+	s.acked.add(e.Seq)
+	s.ended = s.ended || e.Seq == s.marker
 }
 
 func (l *live) process(i int32) *liveProcess {
@@ -142,7 +149,7 @@ func (p *liveProcess) stream(i int32) *set {
 func (l *live) stream(i int32) *liveStream {
 	s := l.streams[i]
 	if s == nil {
-		s = &liveStream{}
+		s = &liveStream{marker: history.None}
 		l.streams[i] = s
 	}
 	return s

@@ -101,7 +101,7 @@ func (p *planner) plan(w scenarios.Workload) *plan {
 	if w.Wills > 0 {
 		qos = max(qos, willQoS)
 	}
-	p.loads = p.filters("load/#", qos, streamsOf(out.publishers))
+	p.loads = p.filters("load/#", qos, streamsOf(out.publishers.Clients))
 	// Mailboxes that do not last are looked at first. A subscriber that comes
 	// back in the end reads them before it has all that is owed.
 	p.loads = append(p.brief(out, w), p.loads...)
@@ -125,6 +125,9 @@ func (p *planner) plan(w scenarios.Workload) *plan {
 			}
 			out.subscribers.Clients = append(out.subscribers.Clients, c)
 		}
+	}
+	for i := range w.Subscribers.Duplex {
+		out.subscribers.Clients = append(out.subscribers.Clients, p.duplex(out, w, i))
 	}
 	for i := range w.Wills {
 		out.wills = append(out.wills, p.willSpec(out, w, i))
@@ -151,20 +154,27 @@ func (p *planner) spec() contract.Spec {
 func (p *planner) publisher(out *plan, w scenarios.Workload, i int) contract.Client {
 	c := p.client(out, history.GroupPublisher, i, nil)
 	c.Start = "waiting"
-	c.Publish = &contract.Publish{
-		RatePerS:     p.rate / float64(w.Publishers),
+	c.Publish = p.publish(out, w, c.Process, i)
+	return c
+}
+
+// publish is the work of client i of all that publish.
+func (p *planner) publish(out *plan, w scenarios.Workload, producer int32, i int) *contract.Publish {
+	all := float64(w.Producers())
+	work := &contract.Publish{
+		RatePerS:     p.rate / all,
 		PayloadBytes: w.PayloadBytes,
 		MaxInflight:  w.MaxInflight,
 	}
 	if w.Spread {
-		c.Publish.FirstMS = int(math.Round(1000 / c.Publish.RatePerS * float64(i) / float64(w.Publishers)))
+		work.FirstMS = int(math.Round(1000 / work.RatePerS * float64(i) / all))
 	}
 	if w.Registers > 0 {
-		c.Publish.MaxInflight = 1 // a register's writer is sequential
+		work.MaxInflight = 1 // a register's writer is sequential
 	}
 	for _, qos := range w.QoS {
 		for n := range w.Registers {
-			c.Publish.Streams = append(c.Publish.Streams, p.register(out, c.Process, qos, p.topic(registerTopic(n))))
+			work.Streams = append(work.Streams, p.register(out, producer, qos, p.topic(registerTopic(n))))
 		}
 		for n := range w.Streams {
 			topic := fmt.Sprintf("load/q%d/p%d-%d", qos, i+1, n+1)
@@ -172,14 +182,14 @@ func (p *planner) publisher(out *plan, w scenarios.Workload, i int) contract.Cli
 				topic = fmt.Sprintf("load/%d", (i*w.Streams+n)%w.Mailboxes+1)
 			}
 			for _, priority := range orNone(w.Priorities) {
-				c.Publish.Streams = append(c.Publish.Streams, p.stream(out, history.Stream{Producer: c.Process, Topic: topic, QoS: qos, Priority: priority}))
+				work.Streams = append(work.Streams, p.stream(out, history.Stream{Producer: producer, Topic: topic, QoS: qos, Priority: priority}))
 			}
 		}
 		for _, topic := range w.Topics {
-			c.Publish.Streams = append(c.Publish.Streams, p.stream(out, history.Stream{Producer: c.Process, Topic: "load/" + topic, QoS: qos}))
+			work.Streams = append(work.Streams, p.stream(out, history.Stream{Producer: producer, Topic: "load/" + topic, QoS: qos}))
 		}
 	}
-	return c
+	return work
 }
 
 // orNone is a list with one empty element where it has none.
@@ -224,9 +234,11 @@ func (p *planner) willSpec(out *plan, w scenarios.Workload, i int) contract.Spec
 	return spec
 }
 
-func streamsOf(spec contract.Spec) (all []contract.Stream) {
-	for _, c := range spec.Clients {
-		all = append(all, c.Publish.Streams...)
+func streamsOf(clients []contract.Client) (all []contract.Stream) {
+	for _, c := range clients {
+		if c.Publish != nil {
+			all = append(all, c.Publish.Streams...)
+		}
 	}
 	return all
 }

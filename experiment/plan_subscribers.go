@@ -15,6 +15,14 @@ func (p *planner) subscriber(out *plan, w scenarios.Workload, group string, i in
 	return c
 }
 
+// duplex is a subscriber that also publishes, on the same connection.
+func (p *planner) duplex(out *plan, w scenarios.Workload, i int) contract.Client {
+	c := p.client(out, history.GroupDuplex, i, p.loads)
+	c.Start = "waiting"
+	c.Publish = p.publish(out, w, c.Process, w.Publishers+i)
+	return c
+}
+
 // overlapping is a subscriber each of whose filters matches the topics of all
 // publishers, load/qQ/pP-N.
 func (p *planner) overlapping(out *plan, w scenarios.Workload, i int) contract.Client {
@@ -36,7 +44,7 @@ func (p *planner) filtered(out *plan, w scenarios.Workload, i int, patterns []st
 	c := p.client(out, history.GroupFiltered, i, filters)
 	c.Start = "connected"
 	out.matched[c.Process] = []int32{}
-	for _, s := range streamsOf(out.publishers) {
+	for _, s := range streamsOf(slices.Concat(out.publishers.Clients, out.subscribers.Clients)) {
 		matches := slices.ContainsFunc(filters, func(f contract.Filter) bool { return history.Matches(f.Filter, s.Topic) })
 		if matches && slices.Contains(out.guaranteed, s.Stream) {
 			out.matched[c.Process] = append(out.matched[c.Process], s.Stream)

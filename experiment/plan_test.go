@@ -221,6 +221,24 @@ func TestPlanOfOverlapping(t *testing.T) {
 	}
 }
 
+// A duplex subscriber has the subscription of others and topics of its own, and its share of the rate.
+func TestPlanOfDuplex(t *testing.T) {
+	rec := &fakeTables{}
+	p := &planner{rec: rec, run: "cafe0001", protocol: "mqtt3", endpoints: []string{"a:1"}, rate: 30}
+	plan := p.plan(scenarios.Workload{Publishers: 2, Streams: 1, QoS: []uint8{2}, Subscribers: scenarios.Subscribers{Online: 1, Duplex: 1}})
+	c := plan.subscribers.Clients[1]
+	if c.Start != "waiting" || len(c.Subscribe) != 1 || c.Publish == nil || c.Publish.RatePerS != 10 || plan.publishers.Clients[0].Publish.RatePerS != 10 {
+		t.Fatalf("%+v", c)
+	}
+	topics := map[string]bool{}
+	for _, s := range rec.Streams {
+		topics[s.Topic] = true
+	}
+	if len(topics) != 3 || len(plan.guaranteed) != 3 || len(plan.listeners()) != 2 {
+		t.Errorf("topics %v, guaranteed %v, listeners %v", topics, plan.guaranteed, plan.listeners())
+	}
+}
+
 // Subscribers hear the whole workload and nothing of the probes, and probes
 // hear each other.
 func TestPlanTopics(t *testing.T) {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,6 +52,7 @@ const (
 	filterBound  = 500 * time.Millisecond // more, for each filter of a client that has many
 	loadBound    = 30 * time.Second
 	endBound     = 90 * time.Second // longer than a driver has to say bye
+	finishBound  = 2*ackWaitMS*time.Millisecond + slack
 
 	// RobustMQ sends four times, 5 s apart, before it gives up a message, and
 	// nothing to other clients meanwhile.
@@ -72,6 +74,9 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 		if s.subs, err = l.muster(ctx, fmt.Sprintf("subscribers-%d", s.number), cmd, s.plan.subscribers); err != nil {
 			return err
 		}
+		if err := errors.Join(s.tell(history.GroupDuplex, "pause"), s.tell(history.GroupDuplex, "connect")); err != nil {
+			return err
+		}
 		if err := s.subscribe(ctx); err != nil {
 			return err
 		}
@@ -83,7 +88,20 @@ func (l *load) begin(ctx context.Context, s *session, w scenarios.Workload) erro
 	if s.pubs, err = l.muster(ctx, fmt.Sprintf("publishers-%d", s.number), cmd, s.plan.publishers); err != nil {
 		return err
 	}
-	return s.pubs.Do(contract.Command{Do: "connect", Process: contract.All})
+	if err := s.pubs.Do(contract.Command{Do: "connect", Process: contract.All}); err != nil {
+		return err
+	}
+	return s.tell(history.GroupDuplex, "resume")
+}
+
+// tell commands the subscribers of a group.
+func (s *session) tell(group, command string) error {
+	for _, i := range s.plan.groups[group] {
+		if err := s.subs.Do(contract.Command{Do: command, Process: i}); err != nil {
+			return fmt.Errorf("%s %s subscribers of %s: %w", command, group, s.name, err)
+		}
+	}
+	return nil
 }
 
 // subscribe waits until every subscriber has subscribed, then sends the offline
@@ -120,15 +138,8 @@ func (s *session) subscribe(ctx context.Context) error {
 		return fmt.Errorf("subscribers of %s: not all %d had subscribed within %s; see logs/ of the run for what the broker answered", s.name, len(everyone), bound)
 	}
 	away := slices.Concat(s.plan.groups[history.GroupOffline], s.plan.groups[history.GroupExpiring])
-	for _, i := range away {
-		if err := s.subs.Do(contract.Command{Do: "disconnect", Process: i}); err != nil {
-			return err
-		}
-	}
-	for _, i := range s.plan.groups[history.GroupPaused] {
-		if err := s.subs.Do(contract.Command{Do: "pause", Process: i}); err != nil {
-			return err
-		}
+	if err := errors.Join(s.tell(history.GroupOffline, "disconnect"), s.tell(history.GroupExpiring, "disconnect"), s.tell(history.GroupPaused, "pause")); err != nil {
+		return err
 	}
 	if !l.wait(ctx, connectBound, l.all(away, func(p *liveProcess) bool { return !p.connected })) {
 		return fmt.Errorf("offline subscribers of %s did not disconnect within %s", s.name, connectBound)
@@ -231,11 +242,10 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 		s.end(ctx, s.subs, "subscribers")
 		return
 	}
-	for _, group := range []struct{ name, command string }{{history.GroupPaused, "resume"}, {history.GroupOffline, "connect"}, {history.GroupExpiring, "connect"}, {history.GroupVisiting, "connect"}} {
-		for _, i := range s.plan.groups[group.name] {
-			if err := s.subs.Do(contract.Command{Do: group.command, Process: i}); err != nil {
-				s.load.harness("drain of %s: %s %s: %v", s.name, group.command, group.name, err)
-			}
+	s.finish(ctx)
+	for _, group := range []struct{ name, command string }{{history.GroupPaused, "resume"}, {history.GroupOffline, "connect"}, {history.GroupExpiring, "connect"}, {history.GroupVisiting, "connect"}, {history.GroupDuplex, "resume"}} {
+		if err := s.tell(group.name, group.command); err != nil {
+			s.load.harness("drain: %v", err)
 		}
 	}
 	l := s.load.live
@@ -246,6 +256,23 @@ func (s *session) drain(ctx context.Context, bound time.Duration) {
 	s.awaitReleases(ctx)
 	s.end(ctx, s.subs, "subscribers")
 	s.askStorage(ctx)
+}
+
+// finish ends the publishing of duplex subscribers with a marker on each stream, as publishers end.
+func (s *session) finish(ctx context.Context) {
+	l, duplex := s.load.live, s.plan.groups[history.GroupDuplex]
+	if len(duplex) == 0 {
+		return
+	}
+	if err := s.tell(history.GroupDuplex, "finish"); err != nil {
+		s.load.harness("drain: %v", err)
+	}
+	streams := streamsOf(s.plan.subscribers.Clients)
+	if !l.wait(ctx, finishBound, func() bool {
+		return !slices.ContainsFunc(streams, func(c contract.Stream) bool { return !l.stream(c.Stream).ended })
+	}) {
+		s.load.say(fmt.Sprintf("drain: the end markers of duplex subscribers were not all acknowledged within %s", finishBound))
+	}
 }
 
 // await waits until every subscriber has every acknowledged message. If one is

@@ -91,6 +91,30 @@ func TestWorkload(t *testing.T) {
 	})
 }
 
+// Duplex subscribers publish after all clients have subscribed, and read until the end of the drain.
+func TestDuplex(t *testing.T) {
+	inBed(t, func(t *testing.T, b bed) {
+		b.load.scenario.Workload.Subscribers.Duplex = 2
+		if err := b.begin(t.Context()); err != nil || !b.loaded(t.Context()) {
+			t.Fatalf("%v: %s", err, b.said())
+		}
+		b.steady(t.Context())
+		b.drain(t.Context())
+		if b.session.state != stateDone || !b.session.complete() || len(b.noted()) > 0 {
+			t.Errorf("%s, complete %v, the harness notes %q", b.session.state, b.session.complete(), b.noted())
+		}
+		streams := streamsOf(b.session.plan.subscribers.Clients)
+		for _, s := range streams {
+			if l := b.load.live.stream(s.Stream); !l.ended || l.acked.n < 10 {
+				t.Errorf("%s: ended %v, %d acknowledged", s.Topic, l.ended, l.acked.n)
+			}
+		}
+		if len(streams) == 0 {
+			t.Error("duplex subscribers publish nothing")
+		}
+	})
+}
+
 // A workload is the same with its clients in several drivers, and ends without those that a fault has killed.
 func TestFleet(t *testing.T) {
 	for _, shot := range []bool{false, true} {

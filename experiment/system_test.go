@@ -43,6 +43,7 @@ type fakeClient struct {
 	connected, paused bool
 	queue             []history.Event // deliveries that wait
 	came              int             // connections
+	finish            chan struct{}   // closed at the end of its publishing; nil if it does not also subscribe
 }
 
 func newFakeSystem(r *record) *fakeSystem {
@@ -96,7 +97,7 @@ func (f *fakeSystem) drive(_ context.Context, name string, _ clients.Program, sp
 		}
 	}
 	if strings.HasPrefix(name, "probe") {
-		go d.pour()
+		go d.publishers()
 	}
 	return d, nil
 }
@@ -230,7 +231,7 @@ func (d *fakeDriver) Do(c contract.Command) error {
 			d.ends()
 		}
 	case c.Do == "connect" && c.Process == contract.All:
-		go d.pour()
+		go d.publishers()
 	case c.Do == "connect":
 		f.connect(c.Process)
 	case c.Do == "disconnect" && !f.stays:
@@ -243,6 +244,12 @@ func (d *fakeDriver) Do(c contract.Command) error {
 	case c.Do == "resume":
 		f.clients[c.Process].paused = false
 		f.flush(f.clients[c.Process])
+		if client := f.clients[c.Process]; client.Publish != nil && client.finish == nil {
+			client.finish = make(chan struct{})
+			go f.pour([]contract.Client{client.Client}, client.finish)
+		}
+	case c.Do == "finish":
+		close(f.clients[c.Process].finish)
 	}
 	return nil
 }
@@ -263,15 +270,9 @@ func (d *fakeDriver) ends() {
 	close(d.done)
 }
 
-// pour publishes on each stream at the rate of its client, and an end marker when it is told to
-// end.
-func (d *fakeDriver) pour() {
+// publishers are clients that publish until the driver is told to end.
+func (d *fakeDriver) publishers() {
 	f := d.system
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		d.ends()
-	}()
 	f.mu.Lock()
 	for _, c := range d.spec.Clients {
 		if c.Start != "connected" {
@@ -279,9 +280,17 @@ func (d *fakeDriver) pour() {
 		}
 	}
 	f.mu.Unlock()
+	f.pour(d.spec.Clients, d.stop)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d.ends()
+}
+
+// pour publishes on each stream at the rate of its client, and an end marker at the stop.
+func (f *fakeSystem) pour(clients []contract.Client, stop <-chan struct{}) {
 	var all []func(seq int64, flags history.Flags)
 	rate := 0.0
-	for _, c := range d.spec.Clients {
+	for _, c := range clients {
 		rate += c.Publish.RatePerS
 		for _, s := range c.Publish.Streams {
 			all = append(all, func(seq int64, flags history.Flags) { f.publish(c.Process, s, seq, flags) })
@@ -292,7 +301,7 @@ func (d *fakeDriver) pour() {
 	}
 	for n := 0; ; n++ {
 		select {
-		case <-d.stop:
+		case <-stop:
 			for i, publish := range all {
 				publish(int64((n+len(all)-1-i)/len(all)), history.FlagEnd)
 			}

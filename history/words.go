@@ -162,6 +162,7 @@ const (
 	GroupShared      = "shared"      // members of shared subscriptions
 	GroupOverlapping = "overlapping" // with several filters that match the same
 	GroupFiltered    = "filtered"    // with filters of their own
+	GroupDuplex      = "duplex"      // also publish, on the same connection
 	GroupExpiring    = "expiring"    // away until their session has expired
 	GroupVisiting    = "visiting"    // come and go
 	GroupWill        = "will"        // leave a will

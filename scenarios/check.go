@@ -61,8 +61,8 @@ func (s *Scenario) check() error {
 	if sub := s.Workload.Subscribers; s.Protocol == contract.MQ9 && (sub.Overlapping > 0 || len(sub.Filtered) > 0 || len(s.Workload.Topics) > 0) {
 		bad.add("workload: mq9 has no filters, and so no topics and no overlapping subscriptions; leave topics, overlapping and filtered out")
 	}
-	if s.Protocol == contract.MQ9 && s.Workload.Wills > 0 {
-		bad.add("workload: mq9 has no wills; leave wills out")
+	if s.Protocol == contract.MQ9 && s.Workload.Wills+s.Workload.Subscribers.Duplex > 0 {
+		bad.add("workload: wills and duplex subscribers are of MQTT; leave wills and duplex out")
 	}
 	if !slices.Contains(kinds[:], s.Kind) {
 		bad.add("kind %q: valid are %s", s.Kind, strings.Join(kinds[:], ", "))
@@ -156,14 +156,14 @@ func (w *Workload) check(bad *problems) {
 		bad.add("workload: payload_bytes %d: at most %d, as clients read no message above 8 MiB", w.PayloadBytes, largestPayload)
 	}
 	sub := w.Subscribers
-	if min(w.Wills, w.Streams, w.Registers, w.SlowMS, sub.Online, sub.Offline, sub.Paused, sub.Slow, sub.Readers, sub.Overlapping, sub.Expiring, sub.Visiting, w.SessionExpiryS, sub.Shared.Groups, sub.Shared.Members) < 0 || w.VisitS < 0 {
+	if min(w.Wills, w.Streams, w.Registers, w.SlowMS, sub.Online, sub.Offline, sub.Paused, sub.Slow, sub.Readers, sub.Overlapping, sub.Expiring, sub.Visiting, sub.Duplex, w.SessionExpiryS, sub.Shared.Groups, sub.Shared.Members) < 0 || w.VisitS < 0 {
 		bad.add("workload: no value may be below 0")
 	}
 	if (sub.Shared.Groups == 0) != (sub.Shared.Members == 0) {
 		bad.add("workload: shared needs groups, and members of each; leave both out for none")
 	}
-	processes := w.Publishers + w.Wills + w.Brief.Mailboxes + sub.Online + sub.Offline + sub.Paused + sub.Slow + sub.Readers + sub.Overlapping + len(sub.Filtered) + sub.Expiring + sub.Visiting + sub.Shared.Groups*sub.Shared.Members
-	streams := w.Publishers*(w.Streams+len(w.Topics)+w.Registers)*len(w.QoS)*max(len(w.Priorities), 1) + w.Brief.Mailboxes + w.Wills
+	processes := w.Publishers + w.Wills + w.Brief.Mailboxes + sub.Online + sub.Offline + sub.Paused + sub.Slow + sub.Readers + sub.Overlapping + len(sub.Filtered) + sub.Expiring + sub.Visiting + sub.Duplex + sub.Shared.Groups*sub.Shared.Members
+	streams := w.Producers()*(w.Streams+len(w.Topics)+w.Registers)*len(w.QoS)*max(len(w.Priorities), 1) + w.Brief.Mailboxes + w.Wills
 	if processes > maxProcesses || streams > maxStreams || processes*streams > maxPairs {
 		bad.add("workload: %d clients and %d streams are too much for one run: at most %d, %d, and %d of one times the other", processes, streams, maxProcesses, maxStreams, maxPairs)
 	}

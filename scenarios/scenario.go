@@ -59,7 +59,7 @@ type Workload struct {
 	Streams      int         `yaml:"streams" json:"streams"`         // topics of each publisher and QoS
 	Topics       []string    `yaml:"topics" json:"topics,omitempty"` // that every publisher sends to at every QoS, beside those; below load/
 	QoS          []uint8     `yaml:"qos" json:"qos"`
-	RatePerS     float64     `yaml:"rate_per_s" json:"rate_per_s"`   // of all publishers together
+	RatePerS     float64     `yaml:"rate_per_s" json:"rate_per_s"`   // of all publishers and duplex subscribers together
 	Spread       bool        `yaml:"spread" json:"spread,omitempty"` // publishers begin one after the other, all within the time between two messages of one; otherwise all at once
 	PayloadBytes int         `yaml:"payload_bytes" json:"payload_bytes"`
 	MaxInflight  int         `yaml:"max_inflight" json:"max_inflight"` // of each publisher
@@ -121,8 +121,15 @@ type Subscribers struct {
 	// it gets what they match of the workload's topics, and nothing else.
 	Filtered [][]string `yaml:"filtered" json:"filtered,omitempty"`
 
+	// Duplex are connected throughout, and publish on the same connection, as
+	// publishers do. MQTT only.
+	Duplex int `yaml:"duplex" json:"duplex,omitempty"`
+
 	Shared Shared `yaml:"shared" json:"shared,omitzero"`
 }
+
+// Producers counts the clients that publish. They share the workload's rate.
+func (w Workload) Producers() int { return w.Publishers + w.Subscribers.Duplex }
 
 // Shared are shared subscriptions, or of mq9 groups of workers that read with one
 // group_name. Members are connected throughout: each of the groups gets every message, and

@@ -22,10 +22,10 @@ func (w Workload) RateWithin(limit, seconds float64) float64 {
 	return rate / stored
 }
 
-// Markers returns how many end markers of QoS 1 and 2 the publishers send, one for each
+// Markers returns how many end markers of QoS 1 and 2 are published, one for each
 // stream. They wait for a subscriber as messages do.
 func (w Workload) Markers() int {
-	return w.stored() * w.Publishers * (w.Streams + w.Registers + len(w.Topics))
+	return w.stored() * w.Producers() * (w.Streams + w.Registers + len(w.Topics))
 }
 
 // stored counts the qualities of service whose messages wait for a subscriber.

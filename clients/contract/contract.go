@@ -108,7 +108,7 @@ const All = -1
 
 // A Command is a further line on the driver's standard input.
 type Command struct {
-	Do      string `json:"do"`      // connect, pause, resume, disconnect, reconnect, end
+	Do      string `json:"do"`      // connect, pause, resume, disconnect, reconnect, finish, end
 	Process int32  `json:"process"` // or All
 }
 

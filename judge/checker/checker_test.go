@@ -270,6 +270,12 @@ func TestCheckers(t *testing.T) {
 			s.add(blank(history.KindPause, sub))
 			s.acked(q1, 0, 3).wait(11*time.Second).delivered(sub, q1, 0, 3)
 		}, unknown, nil, "nothing was delivered"},
+		{"one waits for long, and was paused before it connected", "delivery-progress", func(s *story) {
+			s.add(blank(history.KindPause, sub))
+			s.join(sub)
+			s.add(blank(history.KindResume, sub))
+			s.acked(q1, 0, 3).wait(11*time.Second).delivered(sub, q1, 0, 3)
+		}, fail, map[string]int64{"stalls": 1, "stalled": 4}, "sub-1 was connected"},
 		{"a fault keeps everybody waiting", "delivery-progress", func(s *story) {
 			s.join(sub).fault(20*time.Second).acked(q1, 0, 3).wait(29*time.Second).delivered(sub, q1, 0, 3)
 		}, pass, map[string]int64{"stalls": 0}, ""},

@@ -155,8 +155,9 @@ func (c *stalls) fork() Checker {
 func (c *stalls) Add(b *history.Batch) {
 	rows := c.ledger.rows(b)
 	for _, i := range rows.control {
-		if b.Kind[i] == history.KindPause && uint32(b.Process[i]) < uint32(len(c.of)) {
-			c.of[b.Process[i]].exempt = true
+		if p := b.Process[i]; b.Kind[i] == history.KindPause && uint32(p) < uint32(len(c.of)) {
+			joined := c.ledger.sessions.of[p].connects
+			c.of[p].exempt = c.of[p].exempt || len(joined) > 0 && joined[0] < b.Time[i] // before that nothing waits for it
 		}
 	}
 	packets := rows.packets

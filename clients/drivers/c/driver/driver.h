@@ -136,6 +136,7 @@ struct process {
 	const char *commands[64];
 	int first, count;
 	bool paused, quit, ended; // quit: stdin has ended
+	bool finished;            // publishing
 	_Atomic bool ending;      // nothing comes after this disconnect
 
 	const struct json *filters;

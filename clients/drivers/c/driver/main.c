@@ -80,7 +80,7 @@ struct all {
 // commands hands each command to its processes. The end of stdin ends all.
 static void *commands(void *arg)
 {
-	static const char *const known[] = {"connect", "disconnect", "reconnect", "pause", "resume", "end"};
+	static const char *const known[] = {"connect", "disconnect", "reconnect", "pause", "resume", "finish", "end"};
 	struct all *all = arg;
 	for (char *text; (text = read_line()) != NULL; free(text)) {
 		struct json *command = json_read(text);

@@ -121,8 +121,10 @@ void *process_run(void *process)
 		const char *command = next(p);
 		bool end = strcmp(command, "end") == 0, again = strcmp(command, "reconnect") == 0;
 		over = end || strcmp(command, "abandon") == 0;
-		if (end && p->producer != NULL)
+		if ((end || strcmp(command, "finish") == 0) && p->producer != NULL && !p->finished) {
+			p->finished = true;
 			producer_finish(p->producer);
+		}
 		if (over) {
 			pthread_mutex_lock(&p->mutex);
 			p->ending = true;

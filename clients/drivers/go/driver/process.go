@@ -25,6 +25,7 @@ type Process struct {
 
 	session  Session
 	producer *producer // nil for who publishes nothing
+	finished bool      // publishing
 	pause    gate      // closed between pause and resume
 	online   gate      // closed while it is to be disconnected
 	commands chan string
@@ -94,10 +95,10 @@ func (p *Process) run() {
 			if p.pause.open() {
 				p.point("resume", "")
 			}
+		case "finish":
+			p.finish()
 		case "end":
-			if p.producer != nil {
-				p.producer.finish()
-			}
+			p.finish()
 			p.disconnect()
 			p.hear()
 			return
@@ -107,6 +108,14 @@ func (p *Process) run() {
 		default:
 			fmt.Fprintf(os.Stderr, "driver: no command %q in the contract\n", command)
 		}
+	}
+}
+
+// finish ends the publishing, once.
+func (p *Process) finish() {
+	if p.producer != nil && !p.finished {
+		p.finished = true
+		p.producer.finish()
 	}
 }
 

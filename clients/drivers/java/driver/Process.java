@@ -23,6 +23,7 @@ public final class Process {
     private final Spec.Client client;
     private final Session session;
     private final Producer producer; // null for who publishes nothing
+    private boolean finished; // publishing
     private final BlockingQueue<String> commands = new LinkedBlockingQueue<>();
     private final Set<Spec.Filter> subscribed = new HashSet<>(); // acknowledged ones
 
@@ -82,10 +83,11 @@ public final class Process {
                         point("resume", "");
                     }
                     break;
+                case "finish":
+                    finish();
+                    break;
                 case "end":
-                    if (producer != null) {
-                        producer.finish();
-                    }
+                    finish();
                     end();
                     return;
                 case "abandon":
@@ -106,6 +108,14 @@ public final class Process {
     private void disconnect() {
         if (online.shut()) {
             session.disconnect();
+        }
+    }
+
+    /** Ends the publishing, once. */
+    private void finish() {
+        if (producer != null && !finished) {
+            finished = true;
+            producer.finish();
         }
     }
 

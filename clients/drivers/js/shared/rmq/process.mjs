@@ -13,7 +13,7 @@ import { Reader } from './registers.mjs'
 export class Process {
   constructor (sdk, spec, client) {
     Object.assign(this, { sdk, spec, c: client, id: client.process })
-    Object.assign(this, { paused: false, online: false, connected: false, quit: false })
+    Object.assign(this, { paused: false, online: false, connected: false, finished: false, quit: false })
     this.commands = []
     this.waiting = [] // called when something has changed
     this.subscribed = new Set()
@@ -62,15 +62,25 @@ export class Process {
             this.changed()
           }
           break
+        case 'finish':
+          await this.finish()
+          break
         case 'end':
         case 'abandon':
-          if (command === 'end' && this.producer) await this.producer.finish()
+          if (command === 'end') await this.finish()
           await this.disconnect()
           return
         default:
           console.log(`driver: no command ${command} in the contract`)
       }
     }
+  }
+
+  // finish ends the publishing, once.
+  async finish () {
+    if (!this.producer || this.finished) return
+    this.finished = true
+    await this.producer.finish()
   }
 
   connect () {

@@ -22,6 +22,7 @@ class Process:
         self.turn = 0  # of the endpoints
         self.subscribed, self.subscribing = set(), threading.Lock()
         self.on_ready = self.on_message = None  # instead of subscribing and producing, of a delivery line
+        self.finished = False  # publishing
         self.producer = Producer(self) if (client.get("publish") or {}).get("streams") else None
         self.session = Reader(self) if client.get("read_registers") else sdk.session(self)
 
@@ -42,13 +43,21 @@ class Process:
                 if self.unpaused.open():
                     self.w.write("point", k="resume", p=self.id)
                     self.session.resumed()
+            elif do == "finish":
+                self.finish()
             elif do in ("end", "abandon"):
-                if do == "end" and self.producer:
-                    self.producer.finish()
+                if do == "end":
+                    self.finish()
                 self.disconnect()
                 return
             else:
                 print("driver: no command %r in the contract" % do)
+
+    def finish(self):
+        """Ends the publishing, once."""
+        if self.producer and not self.finished:
+            self.finished = True
+            self.producer.finish()
 
     def connect(self):
         if self.online.open():

@@ -103,11 +103,9 @@ impl Process {
                 "pause" if self.pause.shut() => self.point("pause", ""),
                 "resume" if self.pause.open() => self.point("resume", ""),
                 "pause" | "resume" => {}
+                "finish" => self.finish().await,
                 "end" => {
-                    let producer = self.producer.borrow().clone();
-                    if let Some(producer) = producer {
-                        producer.finish().await;
-                    }
+                    self.finish().await;
                     break;
                 }
                 "abandon" => break,
@@ -116,6 +114,14 @@ impl Process {
         }
         self.disconnect().await;
         self.forget();
+    }
+
+    /// Ends the publishing, once.
+    async fn finish(&self) {
+        let producer = self.producer.take();
+        if let Some(producer) = producer {
+            producer.finish().await;
+        }
     }
 
     /// Lets go of the session and the producer, which point back here.
