@@ -32,6 +32,7 @@ type client struct {
 	said   *packet   // the DISCONNECT that was received
 	nextID uint16
 	manual bool    // acknowledge nothing by itself
+	asked  uint32  // expiry of the session, in seconds
 	expiry *uint32 // of the session, in seconds, where the server chose another one than the client
 }
 

@@ -120,7 +120,7 @@ func Statements() []Statement {
 	var all []Statement
 	for _, group := range [][]entry{
 		connecting(), refusing(), sessions(), takingOver(), disconnecting(), keepingAlive(), subscribing(), unsubscribing(), matching(),
-		publishing(), retaining(), wills(), sharing(), properties(), flow(), expiring(), aliasing(), malformed(), bounds(),
+		publishing(), retaining(), wills(), sharing(), properties(), flow(), expiring(), aliasing(), malformed(), bounds(), walking(),
 	} {
 		for _, e := range group {
 			if e.v3 != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type exam struct {
 	offers         packets.Properties
 	token          string // in every topic and payload of the check
 	dice           *rand.Rand
+	steps          int // of random walks; 0: the default
 
 	clients  []*client
 	sessions []string // client ids whose sessions outlive their connections
@@ -64,14 +66,7 @@ const longEnough = 60
 
 // connect connects a client that must be accepted, and answers its CONNACK too.
 func (x *exam) connect(name, address string, change ...func(*packets.Packet)) (*client, *packet) {
-	c := x.dial(name, address)
-	pk := x.connection(x.token+name, change...)
-	c.id = pk.Connect.ClientIdentifier
-	if !pk.Connect.Clean || pk.Properties.SessionExpiryInterval > 0 {
-		x.sessions = append(x.sessions, c.id)
-	}
-	c.send(pk)
-	connack, err := c.find(func(*packet) bool { return true }, x.soon())
+	c, connack, err := x.tryConnect(name, address, change...)
 	if err != nil { // a server may refuse one without a word, for reasons of its own
 		x.Undecided("%s: no CONNACK: %v", name, err)
 	}
@@ -81,13 +76,26 @@ func (x *exam) connect(name, address string, change ...func(*packets.Packet)) (*
 	if connack.ReasonCode != 0 {
 		x.Unsupported("the broker refused the connection with %#02x", connack.ReasonCode)
 	}
-	if p, asked := connack.Properties, pk.Properties.SessionExpiryInterval; p.SessionExpiryIntervalFlag && p.SessionExpiryInterval != asked {
+	if p := connack.Properties; p.SessionExpiryIntervalFlag && p.SessionExpiryInterval != c.asked {
 		c.expiry = &p.SessionExpiryInterval
-		if *c.expiry < min(asked, longEnough) {
+		if *c.expiry < min(c.asked, longEnough) {
 			c.ownExpiry()
 		}
 	}
 	return c, connack
+}
+
+// tryConnect answers what comes to a CONNECT, or why nothing does.
+func (x *exam) tryConnect(name, address string, change ...func(*packets.Packet)) (*client, *packet, error) {
+	c := x.dial(name, address)
+	pk := x.connection(x.token+name, change...)
+	c.id, c.asked = pk.Connect.ClientIdentifier, pk.Properties.SessionExpiryInterval
+	if (!pk.Connect.Clean || c.asked > 0) && !slices.Contains(x.sessions, c.id) {
+		x.sessions = append(x.sessions, c.id)
+	}
+	c.send(pk)
+	connack, err := c.find(func(*packet) bool { return true }, x.soon())
+	return c, connack, err
 }
 
 // ownExpiry is that the session expires as the client asked: a server may choose

@@ -56,6 +56,7 @@ func knownOfMosquitto() []Known {
 	)
 	return []Known{
 		{"take-over/says-why", V5, "closes the connection that was taken over without a DISCONNECT", "src/handle_connect.c of 2.0.11, which knows no code 0x8E; see also ChangeLog of 2.0.15, issue 2607", "2.0.15"},
+		{"subscribe/overlapping-highest", V311, "sends one copy, with the QoS of the first matching subscription that it finds", "src/database.c of 2.0.11: db__message_insert sends no second copy to a client of MQTT 3.1.1, whatever its QoS; issue 3319", ""},
 		{"will/after-second-connect", 0, "forgets the will of a client that sends a second CONNECT", "src/handle_connect.c of 2.0.11: handle_connect_error sets context->will to NULL", ""},
 		{"will/delay-ends-with-session", V5, "waits for the will's delay, though the session ended", "issue 3505, fixed after 2.1.2", "2.1.3"},
 		{"publish/many-open", V311, "acknowledges a message of QoS 1 beside 20 open exchanges of QoS 2, and delivers it to no client", "src/handle_publish.c of 2.0.11, and likewise of 2.1.2: what db__ready_for_flight refuses is acknowledged all the same, as PUBACK of MQTT 3.1.1 has no code", ""},
@@ -80,6 +81,8 @@ func knownOfReference() []Known {
 		conversion = "server/mqtt.go of nats-server 2.15: mqttToNATSSubjectConversion, which turns # and + into NATS wildcards wherever they are, and lets * and > through"
 	)
 	return []Known{
+		{"subscribe/replaced-qos", V311, "grants QoS 2 in place of 1, or 1 in place of 2, and sends with the QoS of before", "server/mqtt.go of nats-server 2.15: mqttSession.processJSConsumer does not change an existing consumer", ""},
+		{"unsubscribe/wildcard-stops", V311, "still sends QoS 0 messages of the parent level of a filter with #", "server/mqtt.go of nats-server 2.15: mqttProcessUnsubs names the subscription of that level with a space, and client.processUnsub reads the second word as a number", ""},
 		{"take-over/will", V311, "forgets the will of a client that is taken over", "server/mqtt.go of nats-server 2.15: mqttProcessConnect, \"Remove will of existing client before closing\"", ""},
 		{"session/clean-discards-ids", V311, "answers a QoS 2 message after a clean start, and delivers it to no client, if its packet id was not released in the session before", "server/mqtt.go of nats-server 2.15: mqttSession.clear, which leaves the stream $MQTT_qos2in as it is", ""},
 		{"refuse/user-without-flag", V311, "ignores fields of CONNECT without their flags", connect, ""},

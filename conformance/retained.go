@@ -13,6 +13,7 @@ func retaining() []entry {
 		{"retained/sent", "MQTT-3.3.1-6", "MQTT-3.3.1-9", must, "a new subscription is sent the retained message", retainedSent},
 		{"retained/flag", "MQTT-3.3.1-8", "§3.8.3.1", must, "what is sent because of a new subscription has RETAIN set", retainedFlag},
 		{"retained/every-topic", "MQTT-3.3.1-6", "MQTT-3.3.1-9", must, "a wildcard is sent the retained message of every topic it matches", retainedWildcard},
+		{"retained/parent-level", "MQTT-3.3.1-6", "MQTT-3.3.1-9", must, "a filter with # is sent the retained message of its parent level too", retainedParent},
 		{"retained/replaced", "MQTT-3.3.1-5", "MQTT-3.3.1-5", must, "the last message with RETAIN takes the place of the one before", retainedReplaced},
 		{"retained/qos", "MQTT-3.3.1-5", "§3.3.1.3", must, "a retained message is kept with its QoS", retainedQoS},
 		{"retained/qos0-replaces", "MQTT-3.3.1-7", "MQTT-3.3.1-5", must, "a QoS 0 message with RETAIN ends the one before", retainedQoS0},
@@ -60,6 +61,13 @@ func retainedWildcard(x *exam) {
 	for _, name := range []string{"a", "b", "a/c"} {
 		sub.message(name)
 	}
+}
+
+func retainedParent(x *exam) {
+	x.needsWildcards()
+	kept(x, "a", "a", 1).publish(x.topic("a/b"), "a/b", 1, retain)
+	sub, _ := x.subscribed(x.topic("a/#"), 1, "a/b")
+	sub.message("a")
 }
 
 func retainedReplaced(x *exam) {

@@ -24,6 +24,7 @@ type Options struct {
 	Wait           time.Duration // how long a packet is waited for; 0: 10 s
 	Grace          time.Duration // what may be on its way when a marker is here; 0: 200 ms
 	Parallel       int           // checks at once; 0: 8
+	Steps          int           // of each random walk; 0: 300, in 20 s at most
 	Known          []Known       // violations that are known of this broker
 	Tell           func(Result)  // told each result as soon as it is known, one at a time, and once more where a check is made again; may be nil
 }
@@ -191,7 +192,8 @@ func (o Options) examine(ctx context.Context, s Statement, first *exam, n int) R
 		return Result{Statement: s, Verdict: Undecided, Why: "connect/accepted is violated already: " + first.why}
 	}
 	x := o.exam(s.Version, n)
-	x.offers = first.offers
+	x.offers, x.steps = first.offers, o.Steps
+	x.Bound = checkBound + time.Duration(o.Steps)*stepBound
 	x.run(ctx, s.check)
 	return x.Result(s, o.Known)
 }

@@ -13,14 +13,15 @@ import (
 func sessions() []entry {
 	return []entry{
 		{"session/present", "MQTT-3.2.2-2", "MQTT-3.2.2-3", must, "a session that is stored is told of as present", sessionPresent},
+		{"session/present-empty", "MQTT-3.2.2-2", "MQTT-3.2.2-3", must, "that is so of a session without subscriptions", emptyPresent},
 		{"session/not-present", "MQTT-3.2.2-3", "MQTT-3.1.2-6", must, "where no session is stored, none is told of", sessionNotPresent},
 		{"session/subscriptions-last", "MQTT-3.1.2-4", "MQTT-3.1.2-5", must, "a session that is taken up again has its subscriptions", subscriptionsLast},
 		{"session/queued", "MQTT-3.1.2-5", "MQTT-4.5.0-1", must, "messages of QoS 1 and 2 for a client that is away wait for it", queued},
 		{"session/clean-discards", "MQTT-3.1.2-6", "MQTT-3.1.2-4", must, "a clean start discards the session", cleanDiscards},
 		{"session/clean-discards-ids", "MQTT-3.1.2-6", "MQTT-3.1.2-4", must, "after a clean start, a packet id of the session before stands for another QoS 2 message", cleanDiscardsIDs},
 		{"session/clean-is-not-stored", "MQTT-3.1.2-6", "MQTT-4.1.0-2", must, "a session that is to end with its connection is not stored", cleanNotStored},
-		{"session/resends-publish", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBLISH that was not acknowledged is sent again with its packet id", resendsPublish((*client).drop)},
-		{"session/resend-has-dup", "MQTT-3.3.1-1", "MQTT-3.3.1-1", must, "a PUBLISH that is sent again has DUP set", resendHasDup},
+		{"session/resends-publish", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBLISH that was not acknowledged is sent again with its packet id", resendsPublish((*client).drop, sameID)},
+		{"session/resend-has-dup", "MQTT-3.3.1-1", "MQTT-3.3.1-1", must, "a PUBLISH that is sent again has DUP set", resendsPublish((*client).drop, hasDup)},
 		{"session/resends-pubrel", "MQTT-4.4.0-1", "MQTT-4.4.0-1", must, "a PUBREL that was not acknowledged is sent again with its packet id, its PUBLISH is not", resendsPubrel((*client).drop)},
 		{"session/qos2-state-of-receiver", "MQTT-4.3.3-2", "MQTT-4.3.3-10", must, "a QoS 2 message that is sent again after a reconnect is delivered once", inboundState((*client).drop)},
 		{"session/no-resend-meanwhile", "", "MQTT-4.4.0-1", must, fmt.Sprintf("while the connection lasts, nothing is sent again, in %v", retryTimer), noResend},
@@ -51,6 +52,19 @@ func sessionPresent(x *exam) {
 		}
 	}
 	x.Violates("the CONNACK has no Session Present for a session that is stored")
+}
+
+func emptyPresent(x *exam) {
+	c := x.sub(lasting)
+	c.disconnect()
+	present := x.eventually(func() bool {
+		again, connack := x.connect("again", x.from, named(c.id), lasting)
+		again.disconnect()
+		return connack.SessionPresent
+	})
+	if !present {
+		x.Violates("the CONNACK has no Session Present for a session that is stored (section 3.1.2.4: it exists, even if the rest of its state is empty)")
+	}
 }
 
 func sessionNotPresent(x *exam) {
@@ -155,29 +169,27 @@ func unreleased(x *exam, topic string) (*client, *packet) {
 func (x *exam) sendsAgain() { x.wait *= 4 }
 
 // resendsPublish leaves a message without an answer. Leave ends the connection, or leaves that to the next one.
-func resendsPublish(leave func(*client)) func(*exam) {
+func resendsPublish(leave func(*client), hold func(x *exam, first, again *packet)) func(*exam) {
 	return func(x *exam) {
 		x.sendsAgain()
 		for _, qos := range []byte{1, 2} {
 			c, first := unacknowledged(x, "t", qos)
 			leave(c)
 			again, _ := x.connect("again", x.to, named(c.id), lasting)
-			if m := again.message("m"); m.PacketID != first.PacketID {
-				x.Violates("a message of QoS %d was sent with packet id %d, and again with %d", qos, first.PacketID, m.PacketID)
-			}
+			hold(x, first, again.message("m"))
 		}
 	}
 }
 
-func resendHasDup(x *exam) {
-	x.sendsAgain()
-	for _, qos := range []byte{1, 2} {
-		c, _ := unacknowledged(x, "t", qos)
-		c.drop()
-		again, _ := x.connect("again", x.to, named(c.id), lasting)
-		if m := again.message("m"); !m.FixedHeader.Dup {
-			x.Violates("a message of QoS %d is sent again without DUP", qos)
-		}
+func sameID(x *exam, first, again *packet) {
+	if again.PacketID != first.PacketID {
+		x.Violates("a message of QoS %d was sent with packet id %d, and again with %d", first.FixedHeader.Qos, first.PacketID, again.PacketID)
+	}
+}
+
+func hasDup(x *exam, _, again *packet) {
+	if !again.FixedHeader.Dup {
+		x.Violates("a message of QoS %d is sent again without DUP", again.FixedHeader.Qos)
 	}
 }
 

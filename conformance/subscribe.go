@@ -18,10 +18,12 @@ func subscribing() []entry {
 		{"subscribe/known-codes", "MQTT-3.9.3-2", "MQTT-3.9.3-2", must, "the codes of SUBACK are those of the standard", subackKnown},
 		{"subscribe/many-filters", "MQTT-3.8.4-4", "MQTT-3.8.4-5", must, "many filters in one SUBSCRIBE are as many subscriptions, with one SUBACK", manyFilters},
 		{"subscribe/replaced", "MQTT-3.8.4-3", "MQTT-3.8.4-3", must, "the same filter again takes the place of the subscription", replaced},
+		{"subscribe/replaced-qos", "MQTT-3.8.4-3", "MQTT-3.8.4-3", must, "the same filter again, with a higher or a lower QoS, is served with that", replacedQoS},
 		{"subscribe/replaced-retained", "MQTT-3.8.4-3", "MQTT-3.8.4-4", must, "the same filter again sends the retained messages again", replacedRetained},
 		{"subscribe/lowered-in-flight", "MQTT-3.8.4-3", "MQTT-3.8.4-4", must, "a subscription that is lowered to QoS 0 while messages are in flight, and raised again, gets new messages", loweredInFlight},
 		{"subscribe/lower-qos", "MQTT-3.8.4-6", "MQTT-3.8.4-8", must, "a message comes with the lower of its own QoS and the one granted", lowerQoS},
 		{"subscribe/overlapping", "MQTT-3.3.5-1", "MQTT-3.3.4-2", must, "overlapping subscriptions get a message with the highest of their QoS", overlapping},
+		{"subscribe/overlapping-highest", "MQTT-3.3.5-1", "MQTT-3.3.4-2", must, "that is so whichever of them has the highest QoS", overlappingHighest},
 		{"subscribe/topic-matches", "MQTT-3.3.2-3", "MQTT-3.3.2-3", must, "the topic of what comes matches the filter, and is the one published to", topicMatches},
 		{"subscribe/no-local", "", "MQTT-3.8.3-3", must, "with No Local, a client's own messages do not come to it", noLocal},
 		{"subscribe/without-no-local", "", "§3.8.3.1", must, "without No Local they do", withoutNoLocal},
@@ -34,6 +36,7 @@ func unsubscribing() []entry {
 		{"unsubscribe/unsuback", "MQTT-3.10.4-4", "MQTT-3.10.4-4", must, "UNSUBSCRIBE is answered with UNSUBACK", unsubackComes},
 		{"unsubscribe/none-there", "MQTT-3.10.4-5", "MQTT-3.10.4-5", must, "that is also so where no subscription was deleted, with the packet id of the UNSUBSCRIBE", unsubackNone},
 		{"unsubscribe/stops", "MQTT-3.10.4-2", "MQTT-3.10.4-2", must, "after it no new messages come", unsubscribeStops},
+		{"unsubscribe/wildcard-stops", "MQTT-3.10.4-2", "MQTT-3.10.4-2", must, "after it nothing new comes that a wildcard matched", unsubscribeWildcard},
 		{"unsubscribe/character-by-character", "MQTT-3.10.4-1", "MQTT-3.10.4-1", must, "filters are compared character by character: a wildcard deletes no other subscription", unsubscribeExact},
 		{"unsubscribe/many", "MQTT-3.10.4-6", "MQTT-3.10.4-6", must, "many filters in one UNSUBSCRIBE are all deleted, with one UNSUBACK", unsubscribeMany},
 		{"unsubscribe/completes", "MQTT-3.10.4-3", "MQTT-3.10.4-3", must, "a QoS 2 delivery that was begun is completed", unsubscribeCompletes},
@@ -142,6 +145,24 @@ func replaced(x *exam) {
 	sub.nothing(pub, "the second subscription takes the place of the first")
 }
 
+// replacedQoS raises and lowers subscriptions.
+func replacedQoS(x *exam) {
+	x.needsQoS(2)
+	sub, pub := x.sub(), x.pub()
+	for was := range byte(3) {
+		for is := range byte(3) {
+			label := fmt.Sprintf("%dto%d", was, is)
+			sub.subscribe(x.topic(label), was)
+			sub.subscribe(x.topic(label), is)
+			pub.publish(x.topic(label), label, 2)
+			if m := sub.message(label); m.FixedHeader.Qos != is {
+				x.Violates("the message came with QoS %d, after a subscription with QoS %d was replaced by one with QoS %d", m.FixedHeader.Qos, was, is)
+			}
+		}
+	}
+	sub.nothing(pub, "the second subscription takes the place of the first")
+}
+
 func replacedRetained(x *exam) {
 	x.needsRetain()
 	pub := x.pub()
@@ -218,13 +239,25 @@ func lowerQoS(x *exam) {
 	}
 }
 
-func overlapping(x *exam) {
+func overlapping(x *exam) { overlap(x, 0, 2, 1) }
+
+// overlappingHighest gives each filter the highest QoS once: a server may look at them in any order.
+func overlappingHighest(x *exam) {
+	overlap(x, 0, 1, 2)
+	overlap(x, 1, 2, 0)
+	overlap(x, 2, 0, 1)
+}
+
+// overlap publishes to three filters that match, with these QoS.
+func overlap(x *exam, qos ...byte) {
 	x.needsWildcards()
 	x.needsQoS(2)
 	sub, pub := x.sub(), x.pub()
-	granted := sub.subscribeAny([]packets.Subscription{
-		{Filter: x.topic("+"), Qos: 0}, {Filter: x.topic("t"), Qos: 2}, {Filter: x.topic("#"), Qos: 1},
-	}).ReasonCodes
+	var filters []packets.Subscription
+	for i, filter := range []string{"+", "t", "#"} {
+		filters = append(filters, packets.Subscription{Filter: x.topic(filter), Qos: qos[i]})
+	}
+	granted := sub.subscribeAny(filters).ReasonCodes
 	pub.publish(x.topic("t"), "m", 2)
 	best := slices.Max(granted)
 	same := func(pk *packet) bool { return x.labelled("m")(pk) && pk.FixedHeader.Qos == best }
@@ -234,6 +267,7 @@ func overlapping(x *exam) {
 			x.Violates("the subscriptions were granted QoS % x, and the message came with %d", granted, m.FixedHeader.Qos)
 		}
 	}
+	sub.disconnect()
 }
 
 func topicMatches(x *exam) {
@@ -286,6 +320,28 @@ func unsubscribeStops(x *exam) {
 	}
 	for range 5 {
 		pub.publish(x.topic("t"), "after", 1)
+	}
+	sub.nothing(pub, "the client had unsubscribed")
+}
+
+// unsubscribeWildcard publishes to all levels that wildcards match, with any QoS.
+func unsubscribeWildcard(x *exam) {
+	x.needsWildcards()
+	sub, pub := x.sub(), x.pub()
+	filters, topics := []string{"t/#", "u/#", "v/+", "#"}, []string{"t", "u/v", "v/w", "w"}
+	for i, topic := range topics {
+		sub.subscribe(x.topic(filters[i]), 1)
+		pub.publish(x.topic(topic), "before "+topic, 1)
+		sub.message("before " + topic)
+		sub.unsubscribe(x.topic(filters[i]))
+	}
+	if x.apart() {
+		x.spread(sub)
+	}
+	for _, topic := range topics {
+		for qos := range byte(2) {
+			pub.publish(x.topic(topic), "after", qos)
+		}
 	}
 	sub.nothing(pub, "the client had unsubscribed")
 }

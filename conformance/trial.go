@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -11,7 +12,8 @@ import (
 // A Trial is one check that runs. It ends where a verdict is known, as a test
 // does: the methods that say one do not return.
 type Trial struct {
-	Ctx context.Context // of Run, ends with it
+	Ctx   context.Context // of Run, ends with it
+	Bound time.Duration   // when it is given up that its own bounds did not end; 0: three minutes
 
 	began   time.Time
 	mu      sync.Mutex
@@ -22,13 +24,13 @@ type Trial struct {
 	why     string
 }
 
-// checkBound is when a check is given up that its own bounds did not end.
+// checkBound is the Bound of most checks.
 const checkBound = 3 * time.Minute
 
 // Run runs a check in a goroutine of its own, which a verdict ends, and cleans up
 // behind it. A check that returns found that the broker conforms.
 func (t *Trial) Run(ctx context.Context, check, clean func()) {
-	ctx, cancel := context.WithTimeout(ctx, checkBound)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Bound, checkBound))
 	defer cancel()
 	t.Ctx, t.began = ctx, time.Now()
 	done := make(chan struct{})

@@ -31,6 +31,7 @@ type Options struct {
 	Protocol string   // of the contract; "": all that the flavor may speak
 	Seed     uint64
 	Parallel int // checks at once; 0: the default
+	Steps    int // of each random walk; 0: the default
 	Wait     time.Duration
 	Say      func(line string)                         // gets progress
 	Tell     func(done, all int, r conformance.Result) // of each check as it ends; may be nil
@@ -74,7 +75,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	report = Report{Broker: cmp.Or(at.version, strings.Join(config.Endpoints, ", ")), Flavor: flavor, Nodes: at.nodes, Seed: o.Seed}
 	o.Say(fmt.Sprintf("%d checks of %s, %d nodes", len(statements), report.Broker, report.Nodes))
 	results, err := hold(ctx, statements, at, conformance.Options{
-		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Known: conformance.KnownIn(known, at.version), Tell: o.counting(len(statements)),
+		User: at.user, Password: at.password, Seed: o.Seed, Wait: o.Wait, Parallel: o.atOnce(at.nodes), Steps: o.Steps, Known: conformance.KnownIn(known, at.version), Tell: o.counting(len(statements)),
 	})
 	for _, r := range results {
 		report.Results = append(report.Results, rowOf(r))
@@ -146,8 +147,8 @@ func (o Options) Numbers() ([]conformance.Number, error) {
 
 // statements are those asked for.
 func (o Options) statements() ([]conformance.Statement, error) {
-	if o.Wait < 100*time.Millisecond || o.Parallel < 0 {
-		return nil, fmt.Errorf("conformance: --wait is %v and --parallel %d; set --wait to 100ms or more, --parallel to 1 or more", o.Wait, o.Parallel)
+	if o.Wait < 100*time.Millisecond || o.Parallel < 0 || o.Steps < 0 {
+		return nil, fmt.Errorf("conformance: --wait is %v, --parallel %d and --steps %d; set --wait to 100ms or more, the others to 1 or more", o.Wait, o.Parallel, o.Steps)
 	}
 	version := versions[o.Protocol]
 	if version == 0 && o.Protocol != "" {

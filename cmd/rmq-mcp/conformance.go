@@ -54,6 +54,7 @@ func (a *app) conformance() *cobra.Command {
 	flags.StringVar(&f.Protocol, "protocol", "", "mqtt3, mqtt5 or mq9 (default: all that the flavor may speak, and of --endpoint MQTT)")
 	flags.Uint64Var(&f.Seed, "seed", 1, "of generated topics and filters")
 	flags.IntVar(&f.Parallel, "parallel", 0, "checks at once (default: 8, across nodes 2)")
+	flags.IntVar(&f.Steps, "steps", 0, "of each random walk (default: 300, in 20s at most)")
 	flags.DurationVar(&f.Wait, "wait", exam.Wait, "how long a packet is waited for")
 	flags.BoolVar(&f.statements, "statements", false, "print every numbered statement of MQTT with its checks, or why none examines it, and start no broker")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")

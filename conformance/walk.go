@@ -1,0 +1,468 @@
+package conformance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+)
+
+// walking is random walks.
+func walking() []entry {
+	return []entry{
+		{"walk/clients", "§4.1", "§4.1", must, "after each of many random steps of three clients, every client has the session, the messages and the retained messages that it must have", randomWalk},
+	}
+}
+
+const (
+	walkSteps = 300              // of a walk, unless the options say otherwise
+	walkBound = 20 * time.Second // of such a walk
+	stepBound = time.Second      // of each step of a longer one
+	reduction = 6                // times the wait of a check, for all replays of a walk that found something
+
+	confirmations = 4 // of the shortest walks
+)
+
+// A walk is random steps of some clients at one node. After each step it compares the received packets
+// with a model of the server: the state of each client's session, and the messages on their way to it.
+type walk struct {
+	x        *exam
+	clients  []*walker
+	retained map[string]*publication // by topic
+	serial   int                     // of the latest message
+}
+
+// A step is one act of a client.
+type step struct {
+	client int
+	act    string
+	at     string // topic or filter
+	qos    byte
+	retain bool
+	empty  bool // its payload
+}
+
+// Acts.
+const (
+	resumes      = "connects to its session"
+	begins       = "connects with a clean start"
+	leaves       = "disconnects"
+	drops        = "closes its connection"
+	subscribes   = "subscribes to"
+	unsubscribes = "unsubscribes from"
+	publishes    = "publishes to"
+	offers       = "publishes, without PUBREL, to"
+	repeats      = "publishes twice with one packet id, without PUBREL, to"
+	completes    = "sends the PUBREL that it owes"
+	holds        = "acknowledges nothing"
+	holdsRelease = "acknowledges nothing but PUBLISH of QoS 2"
+	answers      = "acknowledges all"
+)
+
+// acts are how often each act is drawn, relative to the others.
+var acts = []struct {
+	name  string
+	share int
+}{
+	{resumes, 11}, {begins, 3}, {leaves, 4}, {drops, 6}, {subscribes, 16}, {unsubscribes, 6}, {publishes, 36},
+	{offers, 4}, {repeats, 2}, {completes, 5}, {holds, 6}, {holdsRelease, 4}, {answers, 4},
+}
+
+func (s step) String() string {
+	text := fmt.Sprintf("c%d %s", s.client+1, s.act)
+	switch s.act {
+	case subscribes, publishes:
+		text += fmt.Sprintf(" %s at QoS %d", s.at, s.qos)
+	case unsubscribes, offers, repeats:
+		text += " " + s.at
+	}
+	if s.retain {
+		text += " with RETAIN"
+	}
+	if s.empty {
+		text += ", empty"
+	}
+	return text
+}
+
+// drawn is any step. Some of them no client may take now.
+func drawn(dice *rand.Rand) (s step) {
+	all := 0
+	for _, a := range acts {
+		all += a.share
+	}
+	n := dice.IntN(all)
+	for _, a := range acts {
+		if n -= a.share; n < 0 {
+			s.act = a.name
+			break
+		}
+	}
+	any := func(of ...string) string { return of[dice.IntN(len(of))] }
+	s.client = dice.IntN(3)
+	switch s.act {
+	case subscribes, unsubscribes:
+		s.at, s.qos = any("a", "a/b", "a/+", "+/b", "#", "b"), byte(dice.IntN(3))
+	case publishes:
+		s.at, s.qos = any("a", "a/b", "a/b/c", "b"), byte(dice.IntN(3))
+		s.retain = s.qos > 0 && dice.IntN(4) == 0
+		s.empty = s.retain && dice.IntN(4) == 0
+	case offers, repeats:
+		s.at = any("a", "a/b", "b")
+	}
+	return s
+}
+
+// randomWalk walks until a step shows a violation, and then walks again with fewer and fewer of its
+// steps. The violation is that of the shortest walk.
+func randomWalk(x *exam) {
+	x.needsQoS(2)
+	x.needsRetain()
+	x.needsWildcards()
+	steps, until := walkSteps, time.Now().Add(walkBound)
+	if x.steps > 0 {
+		steps, until = x.steps, time.Now().Add(x.Bound-checkBound)
+	}
+	var taken []step
+	first := x.again(x.wait, func(k *walk) {
+		for len(taken) < steps && time.Now().Before(until) {
+			if s := drawn(x.dice); k.may(s) {
+				taken = append(taken, s)
+				k.take(s)
+			}
+		}
+	})
+	switch first.verdict {
+	case Conforms:
+		return
+	case Unsupported, Undecided:
+		x.as(first, "step %d: %s", len(taken), first.why)
+	}
+	short, last := x.shortest(taken)
+	if last == nil {
+		short, last = taken, first
+	}
+	var told []string
+	for _, s := range short {
+		told = append(told, s.String())
+	}
+	if n := len(told); n > 40 {
+		told = append(told[:20:20], append([]string{fmt.Sprintf("%d more steps", n-40)}, told[n-20:]...)...)
+	}
+	x.as(last, "%s. The steps are, of %d at first: %s", last.why, len(taken), strings.Join(told, "; "))
+}
+
+// as ends the check with the verdict and the packets of another one.
+func (x *exam) as(of *exam, format string, args ...any) {
+	x.packets = of.packets
+	x.End(of.verdict, format, args...)
+}
+
+// again makes a walk of its own, with other names.
+func (x *exam) again(wait time.Duration, steps func(*walk)) *exam {
+	next := &exam{
+		version: x.version, from: x.to, to: x.to, user: x.user, password: x.password, wait: wait, grace: x.grace,
+		offers: x.offers, token: Token(0), dice: x.dice,
+	}
+	next.Bound = x.Bound
+	next.run(x.Ctx, func(x *exam) {
+		k := &walk{x: x, retained: map[string]*publication{}}
+		for i := range 3 {
+			k.clients = append(k.clients, newWalker(fmt.Sprintf("c%d", i+1)))
+		}
+		steps(k)
+	})
+	return next
+}
+
+// replay takes the steps again, but for those that clients may not take any more.
+func replay(steps []step) func(*walk) {
+	return func(k *walk) {
+		for _, s := range steps {
+			if k.may(s) {
+				k.take(s)
+			}
+		}
+	}
+}
+
+// shortest replays walks with fewer and fewer steps, for a short wait. It returns the shortest that shows
+// a violation with the whole wait too, or nil.
+func (x *exam) shortest(steps []step) ([]step, *exam) {
+	until, wait := time.Now().Add(reduction*x.wait), min(x.wait, time.Second)/4
+	found := reduced(steps, func(fewer []step) bool {
+		return time.Now().Before(until) && x.again(wait, replay(fewer)).verdict == Violates
+	})
+	slices.Reverse(found)
+	for _, short := range found[:min(len(found), confirmations)] {
+		if last := x.again(x.wait, replay(short)); last.verdict == Violates {
+			return short, last
+		}
+	}
+	return nil, nil
+}
+
+// reduced leaves out steps, in halves, quarters and so on, while the rest still shows something. Each of
+// the lists that it returns does so, and is shorter than the one before.
+func reduced(steps []step, shows func([]step) bool) (found [][]step) {
+	found = [][]step{steps}
+	for size := len(steps) / 2; size > 0; size /= 2 {
+		for i := 0; i+size <= len(steps); {
+			fewer := slices.Concat(steps[:i], steps[i+size:])
+			if !shows(fewer) {
+				i += size
+				continue
+			}
+			found, steps = append(found, fewer), fewer
+		}
+	}
+	return found
+}
+
+// may reports whether a client may take a step now. Fewer messages wait for a client than the windows
+// and queues of servers have room for.
+func (k *walk) may(s step) bool {
+	w := k.clients[s.client]
+	online, holding := w.conn != nil, w.holds != ""
+	switch s.act {
+	case resumes: // MQTT 5 does not say whether a session that ends with its connection is taken over
+		return k.x.version != V5 || !online || w.lasting
+	case leaves, drops:
+		return online
+	case subscribes:
+		return online && !holding
+	case unsubscribes:
+		_, there := w.subs[s.at]
+		return online && there
+	case publishes, offers, repeats:
+		full := slices.ContainsFunc(k.clients, func(w *walker) bool { return len(w.due) > 20 || w.holds != "" && len(w.due) > 4 })
+		return online && !full && len(w.open) < 3
+	case completes:
+		return online && len(w.open) > 0
+	case holds, holdsRelease: // with one subscription: of several, a message may come several times
+		return online && !holding && w.lasting && len(w.subs) == 1
+	case answers:
+		return online && holding
+	}
+	return true
+}
+
+// take takes a step, and waits for the packets that must follow.
+func (k *walk) take(s step) {
+	k.x.Note("walk", "·", "%s", s)
+	w := k.clients[s.client]
+	switch s.act {
+	case resumes, begins:
+		k.connect(w, s.act == resumes)
+	case leaves:
+		w.conn.disconnect()
+		w.away()
+	case drops:
+		w.conn.drop()
+		w.away()
+	case subscribes:
+		k.subscribe(w, s.at, s.qos)
+	case unsubscribes:
+		w.conn.unsubscribe(k.x.topic(s.at))
+		delete(w.subs, s.at)
+	case publishes:
+		k.publish(s)
+	case offers, repeats:
+		k.offer(s)
+	case completes:
+		k.complete(w)
+	case holds, holdsRelease:
+		w.holds, w.conn.manual = s.act, true
+	case answers:
+		w.answer()
+	}
+	k.settle()
+}
+
+// nextTakeOver is the pause before a refused client connects again: a nats-server refuses an id that is
+// taken over twice within a second.
+const nextTakeOver = 1100 * time.Millisecond
+
+func (k *walk) connect(w *walker, lasts bool) {
+	change := []func(*packets.Packet){named(k.x.token + w.name)}
+	if lasts {
+		change = append(change, lasting)
+	}
+	next, connack, err := k.x.tryConnect(w.name, k.x.to, change...)
+	if err != nil || connack.ReasonCode != 0 {
+		k.x.After(nextTakeOver)
+		next, connack = k.x.connect(w.name, k.x.to, change...)
+	}
+	if old := w.conn; old != nil {
+		if _, closed := old.closedIn(k.x.wait); !closed {
+			k.x.Violates("the connection of %s is open %v after another one took its client id over %s", w.name, k.x.wait, k.cite("MQTT-3.1.4-2", "MQTT-3.1.4-3"))
+		}
+		if w.holds != "" { // the packets until then are not acknowledged any more
+			w.holds = holds
+		}
+		k.heard(w)
+		w.away()
+	}
+	bare := len(w.subs)+len(w.due)+len(w.open) == 0 // decided by a check of its own
+	if present := lasts && w.stored; connack.SessionPresent != present && (connack.SessionPresent || !bare) {
+		k.x.Violates("the CONNACK to %s has Session Present %t, and it must be %t %s", w.name, connack.SessionPresent, present, k.cite("MQTT-3.2.2-2", "MQTT-3.2.2-3"))
+	}
+	if !lasts || !w.stored {
+		w.forget()
+	}
+	w.back = w.stored
+	w.conn, w.lasting, w.stored, w.holds = next, lasts, true, ""
+	next.nextID = w.nextID // its packet ids are like those of the server
+	for len(w.open) > 0 {
+		k.complete(w)
+	}
+}
+
+func (k *walk) subscribe(w *walker, filter string, qos byte) {
+	code := w.conn.trySubscribe([]packets.Subscription{{Filter: k.x.topic(filter), Qos: qos}}).ReasonCodes[0]
+	switch {
+	case code >= 0x80:
+		k.x.Unsupported("the broker refused a subscription with %#02x", code)
+	case code > qos:
+		k.x.Violates("%s asked for QoS %d, and was granted %d %s", w.name, qos, code, k.cite("MQTT-3.8.4-5", "MQTT-3.8.4-7"))
+	}
+	w.subs[filter] = append(w.subs[filter], code)
+	for topic, m := range k.retained {
+		if Matches(filter, topic) {
+			o := &owed{m: m, retained: true}
+			o.match(w.subs[filter])
+			o.due = o.best > 0
+			w.owe(o)
+		}
+	}
+}
+
+func (k *walk) message(s step) *publication {
+	k.serial++
+	m := &publication{serial: k.serial, from: s.client, topic: s.at, qos: s.qos, payload: k.x.payload(fmt.Sprintf("m%d", k.serial))}
+	if s.empty {
+		m.payload = nil
+	}
+	return m
+}
+
+func (k *walk) publish(s step) {
+	m := k.message(s)
+	for _, w := range k.clients {
+		if o := w.matching(m); o != nil {
+			o.due = o.best > 0
+			w.owe(o)
+		}
+	}
+	change := func(pk *packets.Packet) { pk.Payload, pk.FixedHeader.Retain = m.payload, s.retain }
+	k.clients[s.client].conn.publish(k.x.topic(m.topic), "", m.qos, change)
+	if !s.retain {
+		return
+	}
+	if k.retained[m.topic] = m; s.empty {
+		delete(k.retained, m.topic)
+	}
+	slices.Sort(k.x.retained)
+	k.x.retained = slices.Compact(k.x.retained)
+}
+
+// offer leaves a message of QoS 2 without PUBREL. A server may deliver it at once, or after PUBREL.
+func (k *walk) offer(s step) {
+	s.qos = 2
+	m, w := k.message(s), k.clients[s.client]
+	m.to = map[*walker]*owed{}
+	for _, to := range k.clients {
+		if o := to.matching(m); o != nil {
+			m.to[to] = o
+			to.owe(o)
+		}
+	}
+	pk := w.conn.publishing(k.x.topic(m.topic), "", 2, func(pk *packets.Packet) { pk.Payload = m.payload })
+	w.conn.accepted(w.conn.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)))
+	if s.act == repeats {
+		pk.FixedHeader.Dup = true
+		w.conn.send(pk)
+		w.conn.accepted(w.conn.await("PUBREC to a PUBLISH that was sent again", answerTo(packets.Pubrec, pk.PacketID)))
+	}
+	m.id = pk.PacketID
+	w.open = append(w.open, m)
+}
+
+// complete releases the oldest message that a client left without PUBREL. Clients with a matching
+// subscription at both times must have it.
+func (k *walk) complete(w *walker) {
+	m := w.open[0]
+	w.open = w.open[1:]
+	for _, to := range k.clients {
+		now, before := to.matching(m), m.to[to]
+		switch {
+		case now == nil:
+		case before == nil || !to.knows(before):
+			to.owe(now)
+		case before.came == 0:
+			before.due = min(now.best, before.best) > 0
+			before.qos, before.most = append(before.qos, now.qos...), max(before.most, now.most)
+			if before.due {
+				to.due = append(to.due, before)
+			}
+		}
+	}
+	w.conn.ack(packets.Pubrel, m.id)
+	w.conn.await("PUBCOMP", answerTo(packets.Pubcomp, m.id))
+}
+
+// settle waits until each client has the packets that are due to it, and those before its PINGRESP.
+func (k *walk) settle() {
+	for _, w := range k.clients {
+		if w.conn == nil {
+			continue
+		}
+		w.conn.ping()
+		k.heard(w)
+		wait := k.x.wait
+		if w.back {
+			wait *= 4 // as in all checks, for packets that are sent again
+		}
+		for deadline := time.Now().Add(wait); ; {
+			what, match := w.lacks()
+			if match == nil {
+				w.back = false
+				break
+			}
+			pk, err := w.conn.read(deadline)
+			if err == errLate {
+				w.conn.missing(what, match)
+			} else if err != nil {
+				w.conn.hungUp(what)
+			}
+			k.got(w, pk)
+		}
+	}
+	for _, w := range k.clients {
+		if w.conn != nil {
+			w.conn.ping() // the broker has all acknowledgements before the next step
+			k.heard(w)
+			w.nextID = w.conn.nextID
+		}
+	}
+}
+
+// heard takes in the packets that came while the client waited for another one.
+func (k *walk) heard(w *walker) {
+	held := w.conn.held
+	w.conn.held = nil
+	for _, pk := range held {
+		k.got(w, pk)
+	}
+}
+
+// cite is the statement of the version.
+func (k *walk) cite(v3, v5 string) string {
+	if k.x.version == V5 {
+		v3 = v5
+	}
+	return "[" + v3 + "]"
+}

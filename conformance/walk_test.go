@@ -1,0 +1,92 @@
+package conformance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/packets"
+)
+
+// A walk finds what a hook breaks, and nothing in a broker without one.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	forgets := func(lie string) mochi.Hook {
+		return &faithless{lie: lie, sent: map[string]packets.Packet{}, old: map[uint16]bool{}, high: map[string]bool{}, full: map[string]bool{}}
+	}
+	for name, test := range map[string]struct {
+		hook mochi.Hook
+		want string // of the violation; "" for none
+	}{
+		"none":                 {&wrong{}, ""},
+		"no DUP":               {published(func(pk *packets.Packet) { pk.FixedHeader.Dup = false }), "without DUP|behind message"},
+		"always a retain flag": {published(func(pk *packets.Packet) { pk.FixedHeader.Retain = true }), "with RETAIN"},
+		"no retain flag":       {published(func(pk *packets.Packet) { pk.FixedHeader.Retain = false }), "without RETAIN"},
+		"always QoS 0":         {published(func(pk *packets.Packet) { pk.FixedHeader.Qos = 0 }), "with QoS 0"},
+		"never a session":      {answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = false }), "Session Present false"},
+		"ignores UNSUBSCRIBE":  {&wrong{keeps: true}, "no subscription of its session matched"},
+		"loses a topic":        {&wrong{loses: func(pk packets.Packet) bool { return strings.HasSuffix(pk.TopicName, "/a/b/c") }}, "no message m"},
+		"forgets exchanges":    {forgets(forgetsHalf), "no (message m|PUBREL)"},
+		"forgets at take-over": {forgets(forgetsTaken), "no (message m|PUBREL)"},
+		"ends what took over":  {forgets(endsTheNext), "no message m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{To: startMochi(t, test.hook), Statements: only("walk/clients")[:1], Known: []Known{{Name: "walk/clients"}}, Wait: 3 * time.Second, Steps: 2000}
+			r := examined(t, o)[0]
+			if test.want == "" && r.Verdict != Conforms || test.want != "" && (r.Verdict != Violates || !regexp.MustCompile(test.want).MatchString(r.Why)) {
+				t.Errorf("expected %q: %s", test.want, told(r))
+			}
+		})
+	}
+}
+
+// Two steps of many show something, and are left.
+func TestReduced(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	steps := make([]step, 100)
+	for i := range steps {
+		steps[i] = drawn(dice)
+		steps[i].client = i
+	}
+	replays := 0
+	found := reduced(steps, func(fewer []step) bool {
+		replays++
+		has := func(n int) int { return slices.IndexFunc(fewer, func(s step) bool { return s.client == n }) }
+		return has(17) >= 0 && has(83) > has(17)
+	})
+	if last := found[len(found)-1]; len(last) != 2 || last[0].client != 17 || last[1].client != 83 {
+		t.Errorf("%v", last)
+	}
+	if replays > 60 {
+		t.Errorf("%d replays", replays)
+	}
+	if len(found[0]) != 100 {
+		t.Errorf("the first has %d steps", len(found[0]))
+	}
+}
+
+// The same seed is the same walk, and every act is drawn.
+func TestDrawn(t *testing.T) {
+	walk := func(seed uint64) (steps []string) {
+		dice := rand.New(rand.NewPCG(seed, 1))
+		for range 2000 {
+			steps = append(steps, drawn(dice).String())
+		}
+		return steps
+	}
+	one := walk(1)
+	if fmt.Sprint(one) != fmt.Sprint(walk(1)) || fmt.Sprint(one) == fmt.Sprint(walk(2)) {
+		t.Error("a walk does not follow from its seed")
+	}
+	for _, a := range acts {
+		if !strings.Contains(strings.Join(one, "\n"), a.name) {
+			t.Errorf("no client ever %s", a.name)
+		}
+	}
+}
