@@ -278,7 +278,9 @@ func (c *client) ping() {
 
 // id answers a packet id that is not in use.
 func (c *client) newID() uint16 {
-	c.nextID++
+	if c.nextID++; c.nextID == 0 {
+		c.nextID = 1
+	}
 	return c.nextID
 }
 

@@ -70,6 +70,13 @@ func (x *exam) connect(name, address string, change ...func(*packets.Packet)) (*
 	if err != nil { // a server may refuse one without a word, for reasons of its own
 		x.Undecided("%s: no CONNACK: %v", name, err)
 	}
+	c.welcome(connack)
+	return c, connack
+}
+
+// welcome is that the broker lets a client in, for as long a session as it wants.
+func (c *client) welcome(connack *packet) {
+	x := c.x
 	if connack.FixedHeader.Type != packets.Connack {
 		x.Violates("the first packet of the broker is no CONNACK but %s", packets.PacketNames[connack.FixedHeader.Type])
 	}
@@ -82,7 +89,6 @@ func (x *exam) connect(name, address string, change ...func(*packets.Packet)) (*
 			c.ownExpiry()
 		}
 	}
-	return c, connack
 }
 
 // tryConnect answers what comes to a CONNECT, or why nothing does.

@@ -88,7 +88,7 @@ func (h *faithless) OnDisconnect(cl *mochi.Client, _ error, _ bool) {
 		if !cl.IsTakenOver() {
 			return
 		}
-		time.AfterFunc(200*time.Millisecond, func() {
+		time.AfterFunc(100*time.Millisecond, func() { // well before a check has lingered
 			if next, ok := h.clients.Get(cl.ID); ok {
 				for filter := range next.State.Subscriptions.GetAll() {
 					h.topics.Unsubscribe(filter, cl.ID)

@@ -121,13 +121,8 @@ func (c *client) complete(pk packets.Packet) {
 	}
 }
 
-// accepted is that the broker takes a message. It may refuse one, but not because of its packet id: no
-// check uses an id that is not free.
 func (c *client) accepted(pk *packet) {
-	switch {
-	case pk.ReasonCode == packets.ErrPacketIdentifierInUse.Code:
-		c.x.Violates("%s: a message with packet id %d is refused with %#02x, and the client uses this id for nothing else (section 2.2.1)", c.name, pk.PacketID, pk.ReasonCode)
-	case pk.ReasonCode >= 0x80:
+	if pk.ReasonCode >= 0x80 {
 		c.x.Unsupported("the broker refused a message with %#02x", pk.ReasonCode)
 	}
 }

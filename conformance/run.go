@@ -193,7 +193,9 @@ func (o Options) examine(ctx context.Context, s Statement, first *exam, n int) R
 	}
 	x := o.exam(s.Version, n)
 	x.offers, x.steps = first.offers, o.Steps
-	x.Bound = checkBound + time.Duration(o.Steps)*stepBound
+	if s.Group() == walkGroup {
+		x.Bound = walkLimit + time.Duration(o.Steps)*stepBound
+	}
 	x.run(ctx, s.check)
 	return x.Result(s, o.Known)
 }

@@ -1,11 +1,14 @@
 package conformance
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/mochi-mqtt/server/v2/packets"
 )
@@ -18,6 +21,8 @@ func walking() []entry {
 }
 
 const (
+	walkGroup = "walk"
+	walkLimit = 10 * time.Minute // in all, and more for each step that the options ask for
 	walkSteps = 300              // of a walk, unless the options say otherwise
 	walkBound = 20 * time.Second // of such a walk
 	stepBound = time.Second      // of each step of a longer one
@@ -124,10 +129,10 @@ func randomWalk(x *exam) {
 	x.needsWildcards()
 	steps, until := walkSteps, time.Now().Add(walkBound)
 	if x.steps > 0 {
-		steps, until = x.steps, time.Now().Add(x.Bound-checkBound)
+		steps, until = x.steps, time.Now().Add(x.Bound-walkLimit)
 	}
 	var taken []step
-	first := x.again(x.wait, func(k *walk) {
+	first := x.again(x.Ctx, x.wait, func(k *walk) {
 		for len(taken) < steps && time.Now().Before(until) {
 			if s := drawn(x.dice); k.may(s) {
 				taken = append(taken, s)
@@ -141,9 +146,10 @@ func randomWalk(x *exam) {
 	case Unsupported, Undecided:
 		x.as(first, "step %d: %s", len(taken), first.why)
 	}
-	short, last := x.shortest(taken)
+	short, last := x.shortest(taken, first.why)
 	if last == nil {
-		short, last = taken, first
+		x.packets = first.packets
+		x.Undecided("%s; that was seen once, and not when the same %d steps were taken again", first.why, len(taken))
 	}
 	var told []string
 	for _, s := range short {
@@ -162,13 +168,13 @@ func (x *exam) as(of *exam, format string, args ...any) {
 }
 
 // again makes a walk of its own, with other names.
-func (x *exam) again(wait time.Duration, steps func(*walk)) *exam {
+func (x *exam) again(ctx context.Context, wait time.Duration, steps func(*walk)) *exam {
 	next := &exam{
 		version: x.version, from: x.to, to: x.to, user: x.user, password: x.password, wait: wait, grace: x.grace,
 		offers: x.offers, token: Token(0), dice: x.dice,
 	}
 	next.Bound = x.Bound
-	next.run(x.Ctx, func(x *exam) {
+	next.run(ctx, func(x *exam) {
 		k := &walk{x: x, retained: map[string]*publication{}}
 		for i := range 3 {
 			k.clients = append(k.clients, newWalker(fmt.Sprintf("c%d", i+1)))
@@ -189,20 +195,39 @@ func replay(steps []step) func(*walk) {
 	}
 }
 
-// shortest replays walks with fewer and fewer steps, for a short wait. It returns the shortest that shows
-// a violation with the whole wait too, or nil.
-func (x *exam) shortest(steps []step) ([]step, *exam) {
-	until, wait := time.Now().Add(reduction*x.wait), min(x.wait, time.Second)/4
+// shortest replays the walk with fewer and fewer steps and a short wait. It returns the shortest walk that
+// also shows the violation with the whole wait, or nil if not even all steps do.
+func (x *exam) shortest(steps []step, why string) ([]step, *exam) {
+	ctx, cancel := context.WithTimeout(x.Ctx, reduction*x.wait)
+	defer cancel()
+	shows := func(ctx context.Context, wait time.Duration, some []step) *exam {
+		last := x.again(ctx, wait, replay(some))
+		if last.verdict != Violates || kind(last.why) != kind(why) {
+			return nil
+		}
+		return last
+	}
 	found := reduced(steps, func(fewer []step) bool {
-		return time.Now().Before(until) && x.again(wait, replay(fewer)).verdict == Violates
+		return ctx.Err() == nil && shows(ctx, min(x.wait, time.Second)/4, fewer) != nil
 	})
 	slices.Reverse(found)
-	for _, short := range found[:min(len(found), confirmations)] {
-		if last := x.again(x.wait, replay(short)); last.verdict == Violates {
+	if n := len(found); n > confirmations {
+		found = append(found[:confirmations], found[n-1])
+	}
+	for _, short := range found {
+		if last := shows(x.Ctx, x.wait, short); last != nil {
 			return short, last
 		}
 	}
 	return nil, nil
+}
+
+// kind is what a violation says, without the names and numbers of its walk.
+func kind(why string) string {
+	words := slices.DeleteFunc(strings.Fields(why), func(w string) bool {
+		return len(w) < 2 || strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) })
+	})
+	return strings.Join(words, " ")
 }
 
 // reduced leaves out steps, in halves, quarters and so on, while the rest still shows something. Each of
@@ -230,16 +255,25 @@ func (k *walk) may(s step) bool {
 	switch s.act {
 	case resumes: // MQTT 5 does not say whether a session that ends with its connection is taken over
 		return k.x.version != V5 || !online || w.lasting
-	case leaves, drops:
+	case leaves:
 		return online
+	case drops: // a session that ends with its connection ends when the server notices
+		return online && w.lasting
 	case subscribes:
 		return online && !holding
-	case unsubscribes:
+	case unsubscribes: // a server may drop messages that it has not begun to send
 		_, there := w.subs[s.at]
-		return online && there
+		return online && there && !holding
 	case publishes, offers, repeats:
 		full := slices.ContainsFunc(k.clients, func(w *walker) bool { return len(w.due) > 20 || w.holds != "" && len(w.due) > 4 })
-		return online && !full && len(w.open) < 3
+		allowed := online && !full && len(w.open) < k.x.unanswered(3)
+		switch s.act {
+		case publishes: // PUBREL goes in the order of PUBREC
+			return allowed && (s.qos < 2 || len(w.open) == 0)
+		case repeats: // MQTT 5 allows that on a new connection alone
+			return allowed && k.x.version != V5
+		}
+		return allowed
 	case completes:
 		return online && len(w.open) > 0
 	case holds, holdsRelease: // with one subscription: of several, a message may come several times
@@ -259,10 +293,10 @@ func (k *walk) take(s step) {
 		k.connect(w, s.act == resumes)
 	case leaves:
 		w.conn.disconnect()
-		w.away()
+		k.away(w)
 	case drops:
 		w.conn.drop()
-		w.away()
+		k.away(w)
 	case subscribes:
 		k.subscribe(w, s.at, s.qos)
 	case unsubscribes:
@@ -291,24 +325,34 @@ func (k *walk) connect(w *walker, lasts bool) {
 	if lasts {
 		change = append(change, lasting)
 	}
+	if w.conn != nil { // it acknowledges nothing any more: the server may not get that
+		w.conn.manual, w.holds = true, holds
+	}
 	next, connack, err := k.x.tryConnect(w.name, k.x.to, change...)
-	if err != nil || connack.ReasonCode != 0 {
+	switch {
+	case errors.Is(err, errLate):
+		k.x.Undecided("%s: no CONNACK in %v", w.name, k.x.wait)
+	case err != nil || connack.ReasonCode != 0:
 		k.x.After(nextTakeOver)
 		next, connack = k.x.connect(w.name, k.x.to, change...)
+	default:
+		next.welcome(connack)
 	}
 	if old := w.conn; old != nil {
 		if _, closed := old.closedIn(k.x.wait); !closed {
 			k.x.Violates("the connection of %s is open %v after another one took its client id over %s", w.name, k.x.wait, k.cite("MQTT-3.1.4-2", "MQTT-3.1.4-3"))
 		}
-		if w.holds != "" { // the packets until then are not acknowledged any more
-			w.holds = holds
-		}
 		k.heard(w)
-		w.away()
+		k.away(w)
 	}
 	bare := len(w.subs)+len(w.due)+len(w.open) == 0 // decided by a check of its own
-	if present := lasts && w.stored; connack.SessionPresent != present && (connack.SessionPresent || !bare) {
-		k.x.Violates("the CONNACK to %s has Session Present %t, and it must be %t %s", w.name, connack.SessionPresent, present, k.cite("MQTT-3.2.2-2", "MQTT-3.2.2-3"))
+	switch present := lasts && w.stored; {
+	case connack.SessionPresent && !lasts:
+		k.x.Violates("the CONNACK to the clean start of %s has Session Present %s", w.name, k.cite("MQTT-3.2.2-1", "MQTT-3.2.2-2"))
+	case connack.SessionPresent && !present:
+		k.x.Violates("the CONNACK to %s has Session Present, and its last session has ended %s", w.name, k.cite("MQTT-3.2.2-3", "MQTT-3.2.2-3"))
+	case !connack.SessionPresent && present && !bare:
+		k.x.Violates("the CONNACK to %s has no Session Present, and its session is stored %s", w.name, k.cite("MQTT-3.2.2-2", "MQTT-3.2.2-3"))
 	}
 	if !lasts || !w.stored {
 		w.forget()
@@ -330,11 +374,11 @@ func (k *walk) subscribe(w *walker, filter string, qos byte) {
 		k.x.Violates("%s asked for QoS %d, and was granted %d %s", w.name, qos, code, k.cite("MQTT-3.8.4-5", "MQTT-3.8.4-7"))
 	}
 	w.subs[filter] = append(w.subs[filter], code)
+	w.joined = k.serial
 	for topic, m := range k.retained {
 		if Matches(filter, topic) {
-			o := &owed{m: m, retained: true}
-			o.match(w.subs[filter])
-			o.due = o.best > 0
+			o := w.matching(m)
+			o.retained, o.most, o.due = true, 1, min(code, m.qos) > 0
 			w.owe(o)
 		}
 	}
@@ -357,8 +401,16 @@ func (k *walk) publish(s step) {
 			w.owe(o)
 		}
 	}
-	change := func(pk *packets.Packet) { pk.Payload, pk.FixedHeader.Retain = m.payload, s.retain }
-	k.clients[s.client].conn.publish(k.x.topic(m.topic), "", m.qos, change)
+	c := k.clients[s.client].conn
+	pk := c.publishing(k.x.topic(m.topic), "", m.qos, func(pk *packets.Packet) { pk.Payload, pk.FixedHeader.Retain = m.payload, s.retain })
+	switch m.qos {
+	case 1:
+		k.accepted(c.await("PUBACK", answerTo(packets.Puback, pk.PacketID)), c)
+	case 2:
+		k.accepted(c.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)), c)
+		c.ack(packets.Pubrel, pk.PacketID)
+		c.await("PUBCOMP", answerTo(packets.Pubcomp, pk.PacketID))
+	}
 	if !s.retain {
 		return
 	}
@@ -367,6 +419,12 @@ func (k *walk) publish(s step) {
 	}
 	slices.Sort(k.x.retained)
 	k.x.retained = slices.Compact(k.x.retained)
+}
+
+// away is the end of a connection.
+func (k *walk) away(w *walker) {
+	k.x.clients = slices.DeleteFunc(k.x.clients, func(c *client) bool { return c == w.conn })
+	w.away()
 }
 
 // offer leaves a message of QoS 2 without PUBREL. A server may deliver it at once, or after PUBREL.
@@ -381,7 +439,7 @@ func (k *walk) offer(s step) {
 		}
 	}
 	pk := w.conn.publishing(k.x.topic(m.topic), "", 2, func(pk *packets.Packet) { pk.Payload = m.payload })
-	w.conn.accepted(w.conn.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)))
+	k.accepted(w.conn.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)), w.conn)
 	if s.act == repeats {
 		pk.FixedHeader.Dup = true
 		w.conn.send(pk)
@@ -389,6 +447,15 @@ func (k *walk) offer(s step) {
 	}
 	m.id = pk.PacketID
 	w.open = append(w.open, m)
+}
+
+// accepted is that the broker takes a message. It may refuse one, but not because of its packet id: the
+// client uses each id once.
+func (k *walk) accepted(ack *packet, c *client) {
+	if ack.ReasonCode == packets.ErrPacketIdentifierInUse.Code {
+		k.x.Violates("%s: a message with packet id %d is refused with %#02x, and the client uses this id for nothing else [section 2.2.1]", c.name, ack.PacketID, ack.ReasonCode)
+	}
+	c.accepted(ack)
 }
 
 // complete releases the oldest message that a client left without PUBREL. Clients with a matching
@@ -414,36 +481,61 @@ func (k *walk) complete(w *walker) {
 	w.conn.await("PUBCOMP", answerTo(packets.Pubcomp, m.id))
 }
 
-// settle waits until each client has the packets that are due to it, and those before its PINGRESP.
+// settle waits until each client has all packets that are due, and those before its PINGRESP. The broker
+// then has all acknowledgements too.
 func (k *walk) settle() {
-	for _, w := range k.clients {
-		if w.conn == nil {
-			continue
-		}
-		w.conn.ping()
-		k.heard(w)
-		wait := k.x.wait
-		if w.back {
-			wait *= 4 // as in all checks, for packets that are sent again
-		}
-		for deadline := time.Now().Add(wait); ; {
-			what, match := w.lacks()
-			if match == nil {
-				w.back = false
-				break
+	for {
+		for _, w := range k.clients {
+			if w.conn != nil {
+				k.await(w)
 			}
-			pk, err := w.conn.read(deadline)
-			if err == errLate {
-				w.conn.missing(what, match)
-			} else if err != nil {
-				w.conn.hungUp(what)
-			}
-			k.got(w, pk)
+		}
+		k.pingAll()
+		if !slices.ContainsFunc(k.clients, func(w *walker) bool {
+			_, match := k.lacks(w)
+			return w.conn != nil && match != nil
+		}) {
+			return
 		}
 	}
+}
+
+// others is how often all clients ping while one of them waits: keep alives are longer.
+const others = 3 * time.Second
+
+// await waits for all packets that are due to a client.
+func (k *walk) await(w *walker) {
+	wait := k.x.wait
+	if w.back {
+		wait *= 4 // as in all checks, for packets that are sent again
+	}
+	w.back = false
+	for deadline := time.Now().Add(wait); ; {
+		k.heard(w)
+		what, match := k.lacks(w)
+		if match == nil {
+			return
+		}
+		pk, err := w.conn.read(time.Now().Add(min(others, time.Until(deadline))))
+		switch {
+		case err == nil:
+			k.got(w, pk)
+		case err != errLate:
+			w.conn.hungUp(what)
+		case time.Now().After(deadline):
+			k.x.wait = wait
+			w.conn.missing(what, match)
+		default:
+			k.pingAll()
+		}
+	}
+}
+
+// pingAll pings with all clients, and takes in the packets before their PINGRESP.
+func (k *walk) pingAll() {
 	for _, w := range k.clients {
 		if w.conn != nil {
-			w.conn.ping() // the broker has all acknowledgements before the next step
+			w.conn.ping()
 			k.heard(w)
 			w.nextID = w.conn.nextID
 		}
