@@ -175,7 +175,11 @@ func TestRetainedLate(t *testing.T) {
 			From: strings.Replace(at, "127.0.0.1", "localhost", 1), To: at,
 			Statements: only("retained/sent", "retained/flag", "retained/every-topic", "retained/not-without-flag", "subscribe/replaced-retained", "will/retained"),
 		}) {
-			if r.Verdict != Conforms {
+			switch r.Verdict {
+			case Conforms:
+			case Undecided: // on a machine that is too busy
+				t.Log(told(r))
+			default:
 				t.Errorf("drops %t: %s", drops, told(r))
 			}
 		}

@@ -32,7 +32,7 @@ func TestWalk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, want := Options{To: startMochi(t, hook), Statements: only("walk/clients")[:1], Wait: 3 * time.Second, Steps: 2000}, Conforms
+			o, want := Options{To: startMochi(t, hook), Statements: only("walk/clients")[:1], Wait: 3 * time.Second, Steps: 800}, Conforms
 			if name != "none" {
 				o.Known, want = []Known{{Name: "walk/clients"}}, Violates // it is not looked at again
 			}

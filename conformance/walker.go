@@ -310,6 +310,7 @@ func (k *walk) surprise(w *walker, pk *packet, topic string, list []*owed) {
 	case len(other) > 0 && head.Retain && other[0].m.serial == w.joined+1:
 	case len(other) > 0 && head.Retain:
 		k.x.Violates("%s came to %s with RETAIN, and its subscription was there before %s", other[0].m, w.name, k.cite("MQTT-3.3.1-9", "MQTT-3.3.1-12"))
+	case len(other) > 0 && other[0].m.serial == w.joined:
 	case len(other) > 0:
 		k.x.Violates("%s came to %s because of its new subscription, without RETAIN %s", other[0].m, w.name, k.cite("MQTT-3.3.1-8", "section 3.8.3.1"))
 	case head.Retain:
