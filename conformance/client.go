@@ -289,6 +289,17 @@ func (c *client) message(label string) *packet {
 	return c.await(fmt.Sprintf("message %q", label), c.x.labelled(label))
 }
 
+// given waits for a message that a check needs before it can decide anything. Another check decides
+// whether the message must come.
+func (c *client) given(label string) {
+	switch _, err := c.find(c.x.labelled(label), c.x.soon()); {
+	case errors.Is(err, errLate):
+		c.x.Undecided("%s: message %q did not come in %v, and the rest of this check needs it", c.name, label, c.x.wait)
+	case err != nil:
+		c.hungUp(fmt.Sprintf("message %q", label))
+	}
+}
+
 // comes reports whether the message of a label comes in time, and leaves it where it is.
 func (c *client) comes(label string) bool {
 	pk, err := c.find(c.x.labelled(label), c.x.soon())

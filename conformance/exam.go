@@ -15,6 +15,17 @@ import (
 // An exam is a trial of one check of MQTT.
 type exam struct {
 	Trial
+	setup
+
+	clients  []*client
+	sessions []string // client ids whose sessions outlive their connections
+	retained []string // topics
+	marks    int
+	witness  bool // delivers is under way
+}
+
+// A setup is what an exam begins with.
+type setup struct {
 	version        Version
 	from, to       string // addresses: of the publishers' node, and of the subscribers'
 	user, password string
@@ -23,13 +34,8 @@ type exam struct {
 	offers         packets.Properties
 	token          string // in every topic and payload of the check
 	dice           *rand.Rand
-	steps          int // of random walks; 0: the default
-
-	clients  []*client
-	sessions []string // client ids whose sessions outlive their connections
-	retained []string // topics
-	marks    int
-	witness  bool // delivers is under way
+	steps          int  // of random walks; 0: the default
+	keepsFirst     bool // likewise: the broker leaves a connection open whose client id is taken over
 }
 
 // apart reports whether the two ends are on different nodes.
@@ -85,6 +91,7 @@ func (c *client) welcome(connack *packet) {
 	}
 	if p := connack.Properties; p.SessionExpiryIntervalFlag && p.SessionExpiryInterval != c.asked {
 		c.expiry = &p.SessionExpiryInterval
+		x.lasts(c.id)
 		if *c.expiry < min(c.asked, longEnough) {
 			c.ownExpiry()
 		}
@@ -96,12 +103,19 @@ func (x *exam) tryConnect(name, address string, change ...func(*packets.Packet))
 	c := x.dial(name, address)
 	pk := x.connection(x.token+name, change...)
 	c.id, c.asked = pk.Connect.ClientIdentifier, pk.Properties.SessionExpiryInterval
-	if (!pk.Connect.Clean || c.asked > 0) && !slices.Contains(x.sessions, c.id) {
-		x.sessions = append(x.sessions, c.id)
+	if !pk.Connect.Clean || c.asked > 0 {
+		x.lasts(c.id)
 	}
 	c.send(pk)
 	connack, err := c.find(func(*packet) bool { return true }, x.soon())
 	return c, connack, err
+}
+
+// lasts notes a session that outlives its connection.
+func (x *exam) lasts(id string) {
+	if !slices.Contains(x.sessions, id) {
+		x.sessions = append(x.sessions, id)
+	}
 }
 
 // ownExpiry is that the session expires as the client asked: a server may choose

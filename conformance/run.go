@@ -192,7 +192,7 @@ func (o Options) examine(ctx context.Context, s Statement, first *exam, n int) R
 		return Result{Statement: s, Verdict: Undecided, Why: "connect/accepted is violated already: " + first.why}
 	}
 	x := o.exam(s.Version, n)
-	x.offers, x.steps = first.offers, o.Steps
+	x.offers = first.offers
 	if s.Group() == walkGroup {
 		x.Bound = walkLimit + time.Duration(o.Steps)*stepBound
 	}
@@ -214,10 +214,10 @@ func Token(n int) string {
 }
 
 func (o Options) exam(v Version, n int) *exam {
-	return &exam{
+	return &exam{setup: setup{
 		version: v, from: o.From, to: o.To, user: o.User, password: o.Password, wait: o.Wait, grace: o.Grace,
-		token: Token(n), dice: rand.New(rand.NewPCG(o.Seed, uint64(n))),
-	}
+		token: Token(n), dice: rand.New(rand.NewPCG(o.Seed, uint64(n))), steps: o.Steps,
+	}}
 }
 
 // run runs a check.

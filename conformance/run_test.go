@@ -11,7 +11,7 @@ import (
 // The order of messages is that of the QoS with which they were published: some brokers
 // deliver with another one.
 func TestOrderOfThePublishedQoS(t *testing.T) {
-	x := &exam{token: "c1"}
+	x := &exam{setup: setup{token: "c1"}}
 	m := &packet{Packet: packets.Packet{FixedHeader: packets.FixedHeader{Qos: 2}, Payload: x.payload(orderLabel(1, 3))}}
 	if qos, i := x.ordered(m); qos != 1 || i != 3 {
 		t.Errorf("number %d of QoS %d", i, qos)

@@ -332,7 +332,7 @@ func unsubscribeWildcard(x *exam) {
 	for i, topic := range topics {
 		sub.subscribe(x.topic(filters[i]), 1)
 		pub.publish(x.topic(topic), "before "+topic, 1)
-		sub.message("before " + topic)
+		sub.given("before " + topic)
 		sub.unsubscribe(x.topic(filters[i]))
 	}
 	if x.apart() {
@@ -350,6 +350,8 @@ func unsubscribeExact(x *exam) {
 	x.needsWildcards()
 	sub, pub := x.sub(), x.pub()
 	sub.subscribeAll(filters(x.topic("a/b"), x.topic("c/+")))
+	pub.publish(x.topic("c/d"), "before", 1)
+	sub.given("before")
 	sub.unsubscribe(x.topic("a/+"), x.topic("c/d"), x.topic("A/b"), x.topic("#"))
 	pub.publish(x.topic("a/b"), "one", 1)
 	pub.publish(x.topic("c/d"), "two", 1)

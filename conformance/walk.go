@@ -127,6 +127,7 @@ func randomWalk(x *exam) {
 	x.needsQoS(2)
 	x.needsRetain()
 	x.needsWildcards()
+	x.keepsFirst = !x.takesOver()
 	steps, until := walkSteps, time.Now().Add(walkBound)
 	if x.steps > 0 {
 		steps, until = x.steps, time.Now().Add(x.Bound-walkLimit)
@@ -161,6 +162,17 @@ func randomWalk(x *exam) {
 	x.as(last, "%s. The steps are, of %d at first: %s", last.why, len(taken), strings.Join(told, "; "))
 }
 
+// takesOver reports whether the broker closes the first of two connections with one client id. A check
+// of its own decides whether it must; without it, clients of a walk leave before they connect again.
+func (x *exam) takesOver() bool {
+	first, _ := x.connect("twice", x.to)
+	second, _ := x.connect("twice", x.to)
+	_, closed := first.closedIn(x.wait)
+	first.drop()
+	second.disconnect()
+	return closed
+}
+
 // as ends the check with the verdict and the packets of another one.
 func (x *exam) as(of *exam, format string, args ...any) {
 	x.packets = of.packets
@@ -169,10 +181,8 @@ func (x *exam) as(of *exam, format string, args ...any) {
 
 // again makes a walk of its own, with other names.
 func (x *exam) again(ctx context.Context, wait time.Duration, steps func(*walk)) *exam {
-	next := &exam{
-		version: x.version, from: x.to, to: x.to, user: x.user, password: x.password, wait: wait, grace: x.grace,
-		offers: x.offers, token: Token(0), dice: x.dice,
-	}
+	next := &exam{setup: x.setup}
+	next.from, next.wait, next.token = x.to, wait, Token(0)
 	next.Bound = x.Bound
 	next.run(ctx, func(x *exam) {
 		k := &walk{x: x, retained: map[string]*publication{}}
@@ -180,6 +190,7 @@ func (x *exam) again(ctx context.Context, wait time.Duration, steps func(*walk))
 			k.clients = append(k.clients, newWalker(fmt.Sprintf("c%d", i+1)))
 		}
 		steps(k)
+		k.linger()
 	})
 	return next
 }
@@ -321,6 +332,10 @@ func (k *walk) take(s step) {
 const nextTakeOver = 1100 * time.Millisecond
 
 func (k *walk) connect(w *walker, lasts bool) {
+	if w.conn != nil && k.x.keepsFirst {
+		w.conn.disconnect()
+		k.away(w)
+	}
 	change := []func(*packets.Packet){named(k.x.token + w.name)}
 	if lasts {
 		change = append(change, lasting)
@@ -358,7 +373,8 @@ func (k *walk) connect(w *walker, lasts bool) {
 		w.forget()
 	}
 	w.back = w.stored
-	w.conn, w.lasting, w.stored, w.holds = next, lasts, true, ""
+	// A server may give a session more time than the client asked for, and says so in CONNACK.
+	w.conn, w.lasting, w.stored, w.holds = next, lasts || next.expiry != nil && *next.expiry > 0, true, ""
 	next.nextID = w.nextID // its packet ids are like those of the server
 	for len(w.open) > 0 {
 		k.complete(w)
@@ -527,6 +543,16 @@ func (k *walk) await(w *walker) {
 			w.conn.missing(what, match)
 		default:
 			k.pingAll()
+		}
+	}
+}
+
+// linger takes in packets that need not come, and are on their way.
+func (k *walk) linger() {
+	for _, w := range k.clients {
+		if w.conn != nil {
+			w.conn.linger()
+			k.heard(w)
 		}
 	}
 }
