@@ -216,20 +216,25 @@ func (c *client) await(what string, match func(*packet) bool) *packet {
 	return nil
 }
 
-// missing decides the meaning of a packet that did not come. The broker is at
-// fault only if other clients get messages meanwhile and the packet has not
-// come by then. The violation also says whether the broker answers PINGREQ.
+// missing ends a check whose packet did not come.
 func (c *client) missing(what string, match func(*packet) bool) {
+	c.x.Violates("%s", c.absent(what, match, c.x.wait))
+}
+
+// absent is the violation by a packet that did not come in time. The broker is at fault only if other
+// clients get messages meanwhile, and the packet has not come by then: the check ends undecided otherwise.
+// The violation tells if the broker answers PINGREQ.
+func (c *client) absent(what string, match func(*packet) bool, wait time.Duration) string {
 	answers := c.pong(time.Now().Add(c.x.wait)) == nil
 	c.x.delivers()
 	c.pong(time.Now().Add(c.x.wait)) // takes what came meanwhile
 	if slices.ContainsFunc(c.held, match) {
-		c.x.Undecided("%s: %s came only after %v: the broker or this machine is slow", c.name, what, c.x.wait)
+		c.x.Undecided("%s: %s came only after %v: the broker or this machine is slow", c.name, what, wait)
 	}
 	if !answers {
-		c.x.Violates("%s: no %s in %v, nor an answer to PINGREQ, while other clients are served", c.name, what, c.x.wait)
+		return fmt.Sprintf("%s: no %s in %v, nor an answer to PINGREQ, while other clients are served", c.name, what, wait)
 	}
-	c.x.Violates("%s: no %s in %v, while PINGREQ is answered", c.name, what, c.x.wait)
+	return fmt.Sprintf("%s: no %s in %v, while PINGREQ is answered", c.name, what, wait)
 }
 
 // mayRefuse are the reasons for which a server may end a connection that did

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -183,7 +184,7 @@ func (x *exam) flush(from, to *client) {
 		if err == nil {
 			break
 		}
-		if err != errLate {
+		if !errors.Is(err, errLate) {
 			to.hungUp("a marker")
 		}
 		if time.Now().After(deadline) {
@@ -278,6 +279,7 @@ func (x *exam) clean() {
 			}
 		}
 		conn.Write(append(raw, packets.Disconnect<<4, 0))
+		conn.(*net.TCPConn).CloseWrite() // some brokers do not close the connection after DISCONNECT
 		buf := make([]byte, 4096)
 		for {
 			if _, err := conn.Read(buf); err != nil {

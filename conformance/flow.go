@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -356,7 +357,7 @@ func aliasGone(x *exam) {
 	again, _ := x.connect("again", x.from, named(pub.id), lasting)
 	again.send(publisherWithAlias("", 1, 1, x.payload("two"), 1))
 	ack, err := again.find(ofType(packets.Puback), x.soon())
-	if err == errLate {
+	if errors.Is(err, errLate) {
 		again.missing("PUBACK, and no end of the connection,", ofType(packets.Puback))
 	}
 	if err == nil && ack.ReasonCode < 0x80 {

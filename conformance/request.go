@@ -1,6 +1,11 @@
 package conformance
 
-import "github.com/mochi-mqtt/server/v2/packets"
+import (
+	"errors"
+	"slices"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+)
 
 // subscribe subscribes, and answers when the subscription is in effect, with the
 // QoS that was asked for. A server may grant less, and then the check ends.
@@ -68,7 +73,7 @@ func (c *client) trySubscribeOne(filter string, qos byte) (byte, error) {
 // notGranted is that a filter is refused, or the connection closed for it.
 func (c *client) notGranted(filter string) {
 	code, err := c.trySubscribeOne(filter, 0)
-	if err == errLate {
+	if errors.Is(err, errLate) {
 		c.missing("SUBACK, and no end of the connection,", answerTo(packets.Suback, c.nextID))
 	}
 	if err == nil && code < 0x80 {
@@ -102,7 +107,7 @@ func (c *client) publishing(topic, label string, qos byte, change ...func(*packe
 	for _, f := range change {
 		f(&pk)
 	}
-	if pk.FixedHeader.Retain {
+	if pk.FixedHeader.Retain && !slices.Contains(c.x.retained, pk.TopicName) {
 		c.x.retained = append(c.x.retained, pk.TopicName)
 	}
 	c.send(pk)
@@ -110,12 +115,15 @@ func (c *client) publishing(topic, label string, qos byte, change ...func(*packe
 }
 
 // complete waits for what the QoS of a message that was sent asks for.
-func (c *client) complete(pk packets.Packet) {
+func (c *client) complete(pk packets.Packet) { c.completeWith(pk, c.accepted) }
+
+// completeWith is complete with another look at the acknowledgement that takes the message.
+func (c *client) completeWith(pk packets.Packet, accepted func(*packet)) {
 	switch pk.FixedHeader.Qos {
 	case 1:
-		c.accepted(c.await("PUBACK", answerTo(packets.Puback, pk.PacketID)))
+		accepted(c.await("PUBACK", answerTo(packets.Puback, pk.PacketID)))
 	case 2:
-		c.accepted(c.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)))
+		accepted(c.await("PUBREC", answerTo(packets.Pubrec, pk.PacketID)))
 		c.ack(packets.Pubrel, pk.PacketID)
 		c.await("PUBCOMP", answerTo(packets.Pubcomp, pk.PacketID))
 	}

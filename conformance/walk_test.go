@@ -18,6 +18,11 @@ func TestWalk(t *testing.T) {
 	forgets := func(lie string) mochi.Hook {
 		return &faithless{lie: lie, sent: map[string]packets.Packet{}, old: map[uint16]bool{}, high: map[string]bool{}, full: map[string]bool{}}
 	}
+	raises := published(func(pk *packets.Packet) {
+		if pk.FixedHeader.Qos == 0 && strings.HasSuffix(pk.TopicName, "/a/b/c") {
+			pk.FixedHeader.Qos, pk.PacketID = 1, 9999
+		}
+	})
 	for name, hook := range map[string]mochi.Hook{
 		"none":                 &wrong{},
 		"no DUP":               published(func(pk *packets.Packet) { pk.FixedHeader.Dup = false }),
@@ -27,6 +32,7 @@ func TestWalk(t *testing.T) {
 		"never a session":      answered(packets.Connack, func(pk *packets.Packet) { pk.SessionPresent = false }),
 		"ignores UNSUBSCRIBE":  &wrong{keeps: true},
 		"loses a topic":        &wrong{loses: func(pk packets.Packet) bool { return strings.HasSuffix(pk.TopicName, "/a/b/c") }},
+		"two defects":          &wrong{keeps: true, send: raises.send},
 		"forgets exchanges":    forgets(forgetsHalf),
 		"forgets at take-over": forgets(forgetsTaken),
 	} {
@@ -37,6 +43,8 @@ func TestWalk(t *testing.T) {
 				o.Known, want = []Known{{Name: "walk/clients"}}, Violates // it is not looked at again
 			}
 			switch r := examined(t, o)[0]; {
+			case name == "two defects" && !(strings.Contains(r.Why, "with QoS 1, and must come with [0]") && strings.Contains(r.Why, "no subscription of its session matches")):
+				t.Errorf("expected both: %s", told(r))
 			case r.Verdict == want:
 			case r.Verdict == Undecided && want == Conforms: // on a machine that is too busy
 				t.Log(told(r))

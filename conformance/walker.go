@@ -62,6 +62,7 @@ type owed struct {
 	most     int    // copies
 	due      bool   // at least one copy must come
 	came     int
+	flagged  bool // a copy came with the other RETAIN flag
 	state    flight
 	id       uint16 // of the copy that is under way
 	at       byte   // QoS of that copy
@@ -158,28 +159,46 @@ func (w *walker) answer() {
 	}
 }
 
-// lacks names the next packet that is due to a client, and matches it; nil for none. Without
-// acknowledgements a server need not send more than one message.
-func (k *walk) lacks(w *walker) (what string, match func(*packet) bool) {
+// A lack is a packet that is due to a client.
+type lack struct {
+	of    *owed
+	what  string
+	match func(*packet) bool
+}
+
+// lacks is the next packet that is due to a client, or nil. Without acknowledgements a server need not send
+// more than one message.
+func (k *walk) lacks(w *walker) *lack {
 	w.due = slices.DeleteFunc(w.due, (*owed).done)
 	waits := w.holds != "" && slices.ContainsFunc(w.due, func(o *owed) bool { return o.state == unanswered || o.state == released })
 	for _, o := range w.due {
 		switch {
 		case o.state == recorded:
-			return fmt.Sprintf("PUBREL of %s %s", o.m, k.cite("MQTT-4.3.3-1", "MQTT-4.3.3-4")), answerTo(packets.Pubrel, o.id)
+			return &lack{o, fmt.Sprintf("PUBREL of %s %s", o.m, k.cite("MQTT-4.3.3-1", "MQTT-4.3.3-4")), answerTo(packets.Pubrel, o.id)}
 		case o.state == rereleased:
-			return fmt.Sprintf("PUBREL of %s again [MQTT-4.4.0-1]", o.m), answerTo(packets.Pubrel, o.id)
+			return &lack{o, fmt.Sprintf("PUBREL of %s again [MQTT-4.4.0-1]", o.m), answerTo(packets.Pubrel, o.id)}
 		case o.state == resent:
-			return fmt.Sprintf("%s with packet id %d again [MQTT-4.4.0-1]", o.m, o.id), answerTo(packets.Publish, o.id)
+			return &lack{o, fmt.Sprintf("%s with packet id %d again [MQTT-4.4.0-1]", o.m, o.id), answerTo(packets.Publish, o.id)}
 		case o.state == idle && !waits:
 			cited := "[MQTT-4.5.0-1]"
 			if o.retained {
 				cited = k.cite("MQTT-3.3.1-6", "MQTT-3.3.1-9")
 			}
-			return o.m.String() + " " + cited, func(pk *packet) bool { return pk.FixedHeader.Type == packets.Publish && k.is(pk, o.m) }
+			if o.flagged {
+				cited = "with its RETAIN flag " + cited
+			}
+			return &lack{o, o.m.String() + " " + cited, func(pk *packet) bool {
+				return pk.FixedHeader.Type == packets.Publish && pk.FixedHeader.Retain == o.retained && k.is(pk, o.m)
+			}}
 		}
 	}
-	return "", nil
+	return nil
+}
+
+// giveUp expects no more packets of a message.
+func (w *walker) giveUp(o *owed) {
+	o.state, o.due = idle, false
+	w.due = slices.DeleteFunc(w.due, func(d *owed) bool { return d == o })
 }
 
 // is reports whether a packet has the topic and the payload of a message.
@@ -225,11 +244,12 @@ func (k *walk) came(w *walker, pk *packet) {
 	list := w.sent[content(topic, pk.Payload, head.Retain)]
 	o := expected(list, head.Qos)
 	if o == nil {
-		k.surprise(w, pk, topic, list)
-		return
+		if o = k.surprise(w, pk, topic, list); o == nil {
+			return
+		}
 	}
 	if !slices.Contains(o.qos, head.Qos) {
-		k.x.Violates("%s came to %s with QoS %d, and must come with %v %s", o.m, w.name, head.Qos, o.qos, k.cite("MQTT-3.8.4-6", "MQTT-3.8.4-8"))
+		k.violates("%s came to %s with QoS %d, and must come with %v %s", o.m, w.name, head.Qos, o.qos, k.cite("MQTT-3.8.4-6", "MQTT-3.8.4-8"))
 	}
 	o.came++
 	k.inOrder(w, o, pk)
@@ -264,9 +284,9 @@ func expected(list []*owed, qos byte) *owed {
 func (k *walk) resend(w *walker, o *owed, pk *packet) {
 	switch {
 	case !k.is(pk, o.m) || pk.FixedHeader.Qos != o.at:
-		k.x.Violates("packet id %d stood for %s with QoS %d, which %s has not acknowledged, and is sent again with another message or QoS [MQTT-4.4.0-1]", o.id, o.m, o.at, w.name)
+		k.violates("packet id %d stood for %s with QoS %d, which %s has not acknowledged, and is sent again with another message or QoS [MQTT-4.4.0-1]", o.id, o.m, o.at, w.name)
 	case !pk.FixedHeader.Dup:
-		k.x.Violates("%s is sent to %s again without DUP %s", o.m, w.name, k.cite("MQTT-3.3.1-1", "MQTT-3.3.1-1"))
+		k.violates("%s is sent to %s again without DUP %s", o.m, w.name, k.cite("MQTT-3.3.1-1", "MQTT-3.3.1-1"))
 	}
 	o.state = idle
 	if pk.FixedHeader.Qos == 2 {
@@ -285,14 +305,15 @@ func (k *walk) inOrder(w *walker, o *owed, pk *packet) {
 	}
 	key := fmt.Sprint(o.m.topic, o.m.from, o.m.qos, pk.FixedHeader.Qos)
 	if w.latest[key] > o.m.serial {
-		k.x.Violates("%s came to %s behind message m%d of the same publisher and topic %s", o.m, w.name, w.latest[key], k.cite("MQTT-4.6.0-6", "MQTT-4.6.0-5"))
+		k.violates("%s came to %s behind message m%d of the same publisher and topic %s", o.m, w.name, w.latest[key], k.cite("MQTT-4.6.0-6", "MQTT-4.6.0-5"))
 	}
 	w.latest[key] = o.m.serial
 }
 
 // surprise explains a message that the model does not expect. A message of QoS 1 may come again with DUP.
-// A server may route a message after its acknowledgement, and so send it to a newer subscription.
-func (k *walk) surprise(w *walker, pk *packet, topic string, list []*owed) {
+// A server may route a message after its acknowledgement, and so send it to a newer subscription. Surprise
+// returns the message that came with a wrong RETAIN flag, or nil.
+func (k *walk) surprise(w *walker, pk *packet, topic string, list []*owed) *owed {
 	head := pk.FixedHeader
 	other := w.sent[content(topic, pk.Payload, !head.Retain)]
 	came, most := 1, 0
@@ -302,21 +323,26 @@ func (k *walk) surprise(w *walker, pk *packet, topic string, list []*owed) {
 	switch {
 	case len(list) > 0 && head.Qos == 1 && head.Dup:
 	case len(list) > 0 && head.Retain:
-		k.x.Violates("%s came to %s as a retained message %d times, for %d subscriptions %s", list[0].m, w.name, came, most, k.cite("MQTT-3.3.1-6", "MQTT-3.3.1-9"))
+		k.violates("%s came to %s as a retained message %d times, for %d subscriptions %s", list[0].m, w.name, came, most, k.cite("MQTT-3.3.1-6", "MQTT-3.3.1-9"))
 	case len(list) > 0 && head.Qos == 2:
-		k.x.Violates("%s came to %s %d times, by QoS 2 and %d matching subscriptions [section 4.3.3]", list[0].m, w.name, came, most)
+		k.violates("%s came to %s %d times, by QoS 2 and %d matching subscriptions [section 4.3.3]", list[0].m, w.name, came, most)
 	case len(list) > 0:
-		k.x.Violates("%s came to %s %d times, and %d of its subscriptions match %s", list[0].m, w.name, came, most, k.cite("MQTT-3.3.5-1", "MQTT-3.3.4-2"))
+		k.violates("%s came to %s %d times, and %d of its subscriptions match %s", list[0].m, w.name, came, most, k.cite("MQTT-3.3.5-1", "MQTT-3.3.4-2"))
 	case len(other) > 0 && head.Retain && other[0].m.serial == w.joined+1:
+		other[0].flagged = true
 	case len(other) > 0 && head.Retain:
-		k.x.Violates("%s came to %s with RETAIN, and its subscription was there before %s", other[0].m, w.name, k.cite("MQTT-3.3.1-9", "MQTT-3.3.1-12"))
+		k.violates("%s came to %s with RETAIN, and its subscription was there before %s", other[0].m, w.name, k.cite("MQTT-3.3.1-9", "MQTT-3.3.1-12"))
+		return expected(other, head.Qos)
 	case len(other) > 0 && other[0].m.serial == w.joined:
+		other[0].flagged = true
 	case len(other) > 0:
-		k.x.Violates("%s came to %s because of its new subscription, without RETAIN %s", other[0].m, w.name, k.cite("MQTT-3.3.1-8", "section 3.8.3.1"))
+		k.violates("%s came to %s because of its new subscription, without RETAIN %s", other[0].m, w.name, k.cite("MQTT-3.3.1-8", "section 3.8.3.1"))
+		return expected(other, head.Qos)
 	case head.Retain:
-		k.x.Violates("%q on %s came to %s as a retained message, and is not retained, or the client has no such subscription %s", clip(pk.Payload, 40), topic, w.name, k.cite("MQTT-3.3.1-5", "MQTT-3.3.1-5"))
+		k.violates("%q on %s came to %s as a retained message, and is not retained, or the client has no such subscription %s", clip(pk.Payload, 40), topic, w.name, k.cite("MQTT-3.3.1-5", "MQTT-3.3.1-5"))
 	case slices.ContainsFunc(slices.Collect(maps.Keys(w.subs)), func(filter string) bool { return Matches(filter, topic) }):
 	default:
-		k.x.Violates("%q on %s came to %s, and no subscription of its session matches %s", clip(pk.Payload, 40), topic, w.name, k.cite("MQTT-3.3.2-3", "MQTT-3.3.2-3"))
+		k.violates("%q on %s came to %s, and no subscription of its session matches %s", clip(pk.Payload, 40), topic, w.name, k.cite("MQTT-3.3.2-3", "MQTT-3.3.2-3"))
 	}
+	return nil
 }
